@@ -1,0 +1,379 @@
+"""Scenario: all that the user said, each input declared once with type, bounds and default.
+
+The unit of an input is in its name. A default with a fact behind it comes from data/scenario_defaults.yaml, with source
+and date. What cannot be read (wrong type, out of bounds, unknown name) becomes one sentence, never a traceback.
+"""
+
+import difflib
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic.fields import FieldInfo
+
+from gpudash.errors import GpudashError
+from gpudash.tables import DATA, read_yaml
+from gpudash.units import HOURS_PER_WEEK
+
+SOURCED_DEFAULTS: Mapping[str, Mapping[str, Any]] = read_yaml(DATA / "scenario_defaults.yaml")
+
+
+def _sourced(path: str):
+    return SOURCED_DEFAULTS[path]["value"]
+
+
+def _split(value):
+    """A comma-separated text (command line, link) as a tuple; a single name counts as one."""
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+def _pairs(key: str, number: str):
+    """A mapping {name: number}, as people write it in YAML, as rows {key: name, number: number}."""
+
+    def read(value):
+        return [{key: name, number: item} for name, item in value.items()] if isinstance(value, Mapping) else value
+
+    return BeforeValidator(read)
+
+
+Name = Annotated[str, Field(max_length=80)]
+Names = Annotated[tuple[Name, ...], BeforeValidator(_split), Field(max_length=60)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+
+
+class _Group(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, allow_inf_nan=False)
+
+
+class Workload(_Group):
+    """What is to be run: the model, its precision, and the lengths or tokens."""
+
+    kind: Literal["inference", "training", "fine_tuning", "batch"] = "inference"
+    model: Name = "llama-3.1-8b"
+    params_b: Annotated[float, Field(gt=0, le=5000)] | None = None
+    active_params_fraction: Annotated[float, Field(gt=0, le=1)] | None = None
+    layers: Annotated[int, Field(ge=1, le=1000)] | None = None
+    hidden: Annotated[int, Field(ge=16, le=200_000)] | None = None
+    heads: Annotated[int, Field(ge=1, le=2048)] | None = None
+    kv_heads: Annotated[int, Field(ge=1, le=2048)] | None = None
+    head_dim: Annotated[int, Field(ge=8, le=2048)] | None = None
+    vocabulary: Annotated[int, Field(ge=1, le=2_000_000)] | None = None
+    attention: Literal["full", "sliding_window", "latent", "hybrid"] | None = None
+    window_tokens: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
+    global_layers: Annotated[int, Field(ge=0, le=1000)] | None = None
+    latent_values: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    layers_with_kv_cache: Annotated[int, Field(ge=0, le=1000)] | None = None
+    weight_precision: Name | None = None
+    kv_precision: Name = "bf16"
+    kv_layout: Literal["latent", "expanded"] = "latent"
+    buffer_gb: Annotated[float, Field(ge=0, le=1000)] | None = None
+    state_gb: Annotated[float, Field(ge=0, le=1000)] = 0.0
+    engine: Name = "vllm"
+    context_tokens: Annotated[int, Field(ge=1, le=10_000_000)] = 1000
+    output_tokens: Annotated[int, Field(ge=0, le=1_000_000)] = 300
+    ttft_ms: Annotated[float, Field(gt=0, le=600_000)] | None = _sourced("workload.ttft_ms")
+    tpot_ms: Annotated[float, Field(gt=0, le=60_000)] | None = _sourced("workload.tpot_ms")
+    training_tokens_b: Annotated[float, Field(gt=0, le=1_000_000)] = 0.1
+    sequence_tokens: Annotated[int, Field(ge=16, le=1_000_000)] = 2048
+    training_method: Literal["full", "lora", "qlora"] = "full"
+    optimizer: Literal["adam", "adam_8bit", "adafactor", "sgd"] = "adam"
+    zero_stage: Annotated[int, Field(ge=0, le=3)] = 3
+    recomputation: Literal["none", "selective", "full"] = "selective"
+    micro_batch: Annotated[int, Field(ge=1, le=4096)] = 1
+    deadline_days: Annotated[float, Field(gt=0, le=3650)] | None = None
+
+
+class Traffic(_Group):
+    """How much is asked and when; for training, how many runs."""
+
+    peak_requests_per_s: Annotated[float, Field(gt=0, le=1_000_000)] = 1.0
+    shape: Name = "office_hours"
+    hourly_shape: Annotated[tuple[Fraction, ...], BeforeValidator(_split)] = ()
+    burst_factor: Annotated[float, Field(ge=1, le=100)] = 1.0
+    growth_fraction_per_month: Annotated[float, Field(ge=-0.5, le=1)] = 0.0
+    utc_offset_hours: Annotated[int, Field(ge=-12, le=14)] = 0
+    prefix_cache_hit_fraction: Annotated[float, Field(ge=0, le=0.99)] = 0.0
+    minimum_replicas: Annotated[int, Field(ge=0, le=1000)] = 1
+    target_utilisation_fraction: Annotated[float, Field(ge=0.05, le=1)] = _sourced(
+        "traffic.target_utilisation_fraction"
+    )
+    scaling_delay_minutes: Annotated[float, Field(ge=0, le=240)] = _sourced("traffic.scaling_delay_minutes")
+    cold_start_minutes: Annotated[float, Field(ge=0, le=240)] = _sourced("traffic.cold_start_minutes")
+    follows_demand: bool = True
+    scale_to_zero: bool = False
+    runs: Annotated[int, Field(ge=1, le=10_000)] = 1
+
+    @field_validator("hourly_shape")
+    @classmethod
+    def _one_week(cls, hours):
+        if hours and (len(hours) != HOURS_PER_WEEK or max(hours) <= 0):
+            raise GpudashError("errors.hourly_shape", expected=HOURS_PER_WEEK, found=len(hours))
+        return hours
+
+
+class Budget(_Group):
+    """What may be spent; without an amount nothing is refused for its price."""
+
+    amount: Annotated[float, Field(gt=0, le=1e12)] | None = None
+    currency: Annotated[str, Field(min_length=3, max_length=3)] = "USD"
+    per: Literal["month", "year", "horizon"] = "month"
+    hard: bool = True
+    ceiling_usd_per_hour: Annotated[float, Field(gt=0, le=1e8)] | None = None
+
+
+class ProviderDiscount(_Group):
+    """A negotiated discount: the share taken off every compute price of one provider."""
+
+    provider: Name
+    discount_fraction: Annotated[float, Field(ge=0, le=0.95)]
+
+
+class Purchase(_Group):
+    """How servers may be bought, and for how long."""
+
+    horizon_months: Annotated[int, Field(ge=1, le=60)] = 36
+    terms: Annotated[
+        tuple[Literal["monthly", "reserved_1y", "reserved_3y"], ...], BeforeValidator(_split), Field(max_length=3)
+    ] = ("monthly", "reserved_1y", "reserved_3y")
+    spot_fraction: Fraction = 0.0
+    checkpoint_minutes: Annotated[float, Field(ge=0, le=600)] = _sourced("purchase.checkpoint_minutes")
+    restart_minutes: Annotated[float, Field(ge=0, le=600)] = _sourced("purchase.restart_minutes")
+    interruption_fraction_per_month: Annotated[float, Field(ge=0, le=0.999)] | None = None
+    commitment_cap_servers: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
+    negotiated_discounts: Annotated[
+        tuple[ProviderDiscount, ...], _pairs("provider", "discount_fraction"), Field(max_length=60)
+    ] = ()
+
+
+class Dataset(_Group):
+    """One body of stored data."""
+
+    name: Name
+    size_gb: Annotated[float, Field(ge=0, le=1e9)]
+    growth_fraction_per_month: Annotated[float, Field(ge=-0.5, le=1)] = 0.0
+    reads_gb_per_month: Annotated[float, Field(ge=0, le=1e10)] = 0.0
+    read_requests_per_month: Annotated[float, Field(ge=0, le=1e13)] = 0.0
+    write_requests_per_month: Annotated[float, Field(ge=0, le=1e13)] = 0.0
+    max_latency_ms: Annotated[float, Field(gt=0, le=1e9)] = 1000.0
+    kept_days: Annotated[float, Field(gt=0, le=36_500)] = 365.0
+
+
+class Storage(_Group):
+    """What is stored, and what leaves the provider."""
+
+    datasets: Annotated[tuple[Dataset, ...], Field(max_length=40)] = ()
+    egress_gb_per_month: Annotated[float, Field(ge=0, le=1e9)] = 0.0
+
+
+class Finance(_Group):
+    """Currency, time value of money, tax, people, support, credits, and hardware of one's own."""
+
+    currency: Annotated[str, Field(min_length=3, max_length=3)] = "USD"
+    units_per_usd: Annotated[float, Field(gt=0, le=1e7)] | None = None
+    discount_rate_fraction: Fraction = _sourced("finance.discount_rate_fraction")
+    tax_fraction: Fraction = 0.0
+    support_plan: Name | None = None
+    staff_fte: Annotated[float, Field(ge=0, le=1000)] = 0.0
+    staff_usd_per_year: Annotated[float, Field(ge=0, le=1e7)] = _sourced("finance.staff_usd_per_year")
+    credit_usd: Annotated[float, Field(ge=0, le=1e12)] = 0.0
+    migration_usd: Annotated[float, Field(ge=0, le=1e12)] = 0.0
+    owned_servers: Annotated[int, Field(ge=0, le=100_000)] = 0
+
+
+class Requirements(_Group):
+    """What an offer must have to be considered at all."""
+
+    countries: Names = ()
+    providers_in: Names = ()
+    providers_out: Names = ()
+    gpus_in: Names = ()
+    compliance: Names = ()
+    minimum_sla_fraction: Annotated[float, Field(ge=0, le=1)] | None = None
+    nvlink: bool = False
+    minimum_bandwidth_gb_per_s: Annotated[float, Field(ge=0, le=100_000)] | None = None
+    minimum_fp16_tflops: Annotated[float, Field(ge=0, le=100_000)] | None = None
+    kubernetes: bool = False
+    hybrid_cloud: bool = False
+    monitoring_api: bool = False
+    pretrained_models: Annotated[int, Field(ge=0, le=10_000_000)] | None = None
+    green_certification: bool = False
+    marketplaces: bool = False
+    maximum_price_age_days: Annotated[int, Field(ge=0, le=100_000)] | None = None
+    framework: Literal["any", "pytorch", "tensorflow", "jax", "onnx"] = "any"
+    framework_version: Name | None = None
+    cuda_version: Name | None = None
+
+
+class CriterionWeight(_Group):
+    """The weight of one criterion in the user's own framework."""
+
+    criterion: Name
+    weight: Annotated[float, Field(ge=0, le=1000)]
+
+
+class Priorities(_Group):
+    """What counts how much when the survivors are ranked."""
+
+    framework: Literal["gpudash", "three_dimension", "four_dimension", "custom"] = "gpudash"
+    weights: Annotated[tuple[CriterionWeight, ...], _pairs("criterion", "weight"), Field(max_length=60)] = ()
+
+
+class CatalogueChoice(_Group):
+    """Which dated price snapshot; without one, the newest."""
+
+    snapshot: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")] | None = None
+
+
+class About(_Group):
+    """What the decision is called, and what is paid today."""
+
+    name: Annotated[str, Field(max_length=200)] = ""
+    author: Annotated[str, Field(max_length=200)] = ""
+    notes: Annotated[str, Field(max_length=2000)] = ""
+    paid_usd_per_month: Annotated[float, Field(ge=0, le=1e12)] | None = None
+
+
+class Scenario(_Group):
+    """One decision, whole. With its dated catalogue it determines the Result."""
+
+    workload: Workload = Workload()
+    traffic: Traffic = Traffic()
+    budget: Budget = Budget()
+    purchase: Purchase = Purchase()
+    storage: Storage = Storage()
+    finance: Finance = Finance()
+    requirements: Requirements = Requirements()
+    priorities: Priorities = Priorities()
+    catalogue: CatalogueChoice = CatalogueChoice()
+    about: About = About()
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> "Scenario":
+        """A (partial) nested mapping as a Scenario; absent fields take their defaults.
+
+        Raises GpudashError with one sentence that names the field, what it holds and what is allowed.
+        """
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            raise _sentence(error) from None
+
+    def with_value(self, path: str, value: Any) -> "Scenario":
+        """The same Scenario with one input changed; text is read as the input's type."""
+        return self.with_values({path: value})
+
+    def with_values(self, changes: Mapping[str, Any]) -> "Scenario":
+        """The same Scenario with several inputs changed, by their paths."""
+        values = self.model_dump()
+        for path, value in changes.items():
+            group, name = _existing(path)
+            values[group][name] = value
+        return Scenario.read(values)
+
+    def value(self, path: str) -> Any:
+        group, name = _existing(path)
+        return getattr(getattr(self, group), name)
+
+    def changed(self) -> dict[str, Any]:
+        """The inputs that differ from their defaults: path → plain value (as JSON holds it)."""
+        plain = self.model_dump(mode="json", exclude_defaults=True)
+        return {f"{group}.{name}": value for group, names in plain.items() for name, value in names.items()}
+
+
+@lru_cache(maxsize=1)
+def fields() -> Mapping[str, FieldInfo]:
+    """Every input by its path ("workload.params_b"), in the order declared."""
+    return {
+        f"{group}.{name}": info
+        for group, outer in Scenario.model_fields.items()
+        for name, info in outer.annotation.model_fields.items()
+    }
+
+
+def default(path: str) -> Any:
+    return fields()[path].default
+
+
+def bounds(path: str) -> tuple[float | None, float | None]:
+    """Lowest and highest allowed number of an input (None: no bound)."""
+    low = high = None
+    for item in _constraints(fields()[path]):
+        low = getattr(item, "ge", None) if getattr(item, "ge", None) is not None else getattr(item, "gt", low)
+        high = getattr(item, "le", None) if getattr(item, "le", None) is not None else getattr(item, "lt", high)
+    return low, high
+
+
+def choices(path: str) -> tuple[str, ...]:
+    """The allowed words of an input; empty for numbers and free text."""
+    return _literals(fields()[path].annotation)
+
+
+def is_optional(path: str) -> bool:
+    return type(None) in get_args(fields()[path].annotation)
+
+
+def _constraints(info: FieldInfo):
+    found = list(info.metadata)
+    pending = list(get_args(info.annotation))
+    while pending:
+        item = pending.pop()
+        if isinstance(item, FieldInfo):
+            found.extend(item.metadata)
+        elif get_origin(item) is not None:
+            pending.extend(get_args(item))
+        if get_origin(item) is Annotated:
+            found.extend(part for part in get_args(item)[1:] if not isinstance(part, FieldInfo))
+    return found
+
+
+def _literals(annotation) -> tuple[str, ...]:
+    if get_origin(annotation) is Literal:
+        return get_args(annotation)
+    return next((words for part in get_args(annotation) if (words := _literals(part))), ())
+
+
+def _existing(path: str) -> tuple[str, str]:
+    if path not in fields():
+        raise GpudashError("errors.unknown_field", path=path, nearest=_nearest(path))
+    group, name = path.split(".")
+    return group, name
+
+
+def _nearest(path: str) -> str:
+    close = difflib.get_close_matches(path, fields(), n=3, cutoff=0.5)
+    ending = [known for known in fields() if known.endswith("." + path.rpartition(".")[2])]
+    return ", ".join(dict.fromkeys(ending + close)) or ", ".join(Scenario.model_fields)
+
+
+def _sentence(error: ValidationError) -> GpudashError:
+    """The first complaint of pydantic as our own sentence."""
+    first = error.errors(include_url=False)[0]
+    cause = (first.get("ctx") or {}).get("error")
+    if isinstance(cause, GpudashError):
+        return cause
+    words = [str(part) for part in first["loc"] if not str(part).startswith(("constrained-", "function-"))]
+    path = ".".join(words[:2]) + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in words[2:])
+    if first["type"] == "extra_forbidden":
+        return GpudashError("errors.unknown_field", path=path, nearest=_nearest(path))
+    context = first.get("ctx") or {}
+    shown = str(first["input"])
+    shown = shown if len(shown) <= 80 else shown[:77] + "..."
+    code = {
+        "greater_than": "errors.must_be_above",
+        "greater_than_equal": "errors.must_be_at_least",
+        "less_than": "errors.must_be_below",
+        "less_than_equal": "errors.must_be_at_most",
+        "literal_error": "errors.must_be_one_of",
+        "string_too_long": "errors.text_too_long",
+        "too_long": "errors.list_too_long",
+        "missing": "errors.missing_field",
+    }.get(first["type"], "errors.wrong_type")
+    limit = next((context[key] for key in ("gt", "ge", "lt", "le", "expected", "max_length") if key in context), "")
+    expected = {"float": "number", "int": "whole number", "bool": "true or false", "finite": "number"}
+    kind = next((word for start, word in expected.items() if first["type"].startswith(start)), first["type"])
+    if first["type"] == "int_from_float":
+        kind = "whole number"
+    return GpudashError(code, path=path or "scenario", value=shown, limit=limit, expected=kind)

@@ -1,0 +1,87 @@
+"""Text(language): key → sentence, and the formats for money, numbers and dates."""
+
+from functools import cached_property, lru_cache
+
+from gpudash.tables import DATA, read_yaml
+
+LANGUAGES = ("en", "zh")
+_LOCALES = {"en": "en_US", "zh": "zh_Hans_CN"}
+
+
+@lru_cache(maxsize=None)
+def _topic(language: str, topic: str) -> dict[str, str]:
+    path = DATA / "text" / language / f"{topic}.yaml"
+    return read_yaml(path) if path.exists() else {}
+
+
+class Text:
+    """All sentences of one language; `text("tco.title", months=36)`.
+
+    A key is `<topic>.<name>`; the topic is the file data/text/<language>/<topic>.yaml, the name may hold dots.
+    """
+
+    def __init__(self, language: str):
+        if language not in LANGUAGES:
+            raise ValueError(f"language {language!r}")
+        self.language = language
+
+    def __call__(self, key: str, **values) -> str:
+        topic, _, name = key.partition(".")
+        return _topic(self.language, topic)[name].format_map(values)
+
+    def has(self, key: str) -> bool:
+        topic, _, name = key.partition(".")
+        return name in _topic(self.language, topic)
+
+    def say(self, message) -> str:
+        """The sentence of a `Message` (code and values)."""
+        return self(message.code, **{name: self.value(value) for name, value in message.values})
+
+    def value(self, value) -> str:
+        """A value of a message as it reads inside a sentence."""
+        if isinstance(value, bool):
+            return self("common.yes" if value else "common.no")
+        if isinstance(value, (int, float)):
+            return self.number(value)
+        if isinstance(value, (tuple, list)):
+            return self("common.list_separator").join(self.value(item) for item in value)
+        return str(value)
+
+    @cached_property
+    def locale(self) -> str:
+        return _LOCALES[self.language]
+
+    def number(self, value: float, digits: int | None = None) -> str:
+        """A number with separators; without `digits`, about three significant figures and none below the point from 100 on."""
+        from babel.numbers import format_decimal
+
+        if digits is None:
+            size = abs(value)
+            digits = 0 if size >= 100 or value == int(value) else 1 if size >= 10 else 2 if size >= 0.1 else 4
+        pattern = "#,##0" + ("." + "#" * digits if digits else "")
+        return format_decimal(value, format=pattern, locale=self.locale)
+
+    def money(self, value: float, currency: str = "USD") -> str:
+        """Money with its currency; no cents from 100 on (the amount is already in `currency`)."""
+        from babel.numbers import format_currency
+
+        pattern = "¤#,##0" if abs(value) >= 100 else "¤#,##0.00" if abs(value) >= 0.1 or value == 0 else "¤#,##0.0000"
+        return format_currency(value, currency, format=pattern, locale=self.locale, currency_digits=False)
+
+    def percent(self, fraction: float) -> str:
+        """A fraction (0 to 1) as percent; one decimal below 10 %."""
+        from babel.numbers import format_percent
+
+        pattern = "#,##0.#%" if abs(fraction) < 0.1 else "#,##0%"
+        return format_percent(fraction, format=pattern, locale=self.locale)
+
+    def date(self, iso: str) -> str:
+        """An ISO date, month or year, written out."""
+        from datetime import date
+
+        from babel.dates import format_date
+
+        parts = [int(part) for part in iso.split("-")]
+        pattern = {1: "y", 2: "MMMM y", 3: "d MMMM y"}[len(parts)] if self.language == "en" else None
+        pattern = pattern or {1: "y年", 2: "y年M月", 3: "y年M月d日"}[len(parts)]
+        return format_date(date(*(parts + [1, 1])[:3]), format=pattern, locale=self.locale)

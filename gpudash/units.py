@@ -1,0 +1,28 @@
+"""The one place for hours, bytes and their conversions."""
+
+HOURS_PER_YEAR = 8760  # 365 days; leap years are not counted, and every page says so
+MONTHS_PER_YEAR = 12
+HOURS_PER_MONTH = HOURS_PER_YEAR / MONTHS_PER_YEAR  # 730
+HOURS_PER_WEEK = 168
+HOURS_PER_DAY = 24
+DAYS_PER_MONTH = HOURS_PER_MONTH / HOURS_PER_DAY
+SECONDS_PER_HOUR = 3600
+MINUTES_PER_HOUR = 60
+MS_PER_S = 1000
+
+BYTES_PER_GB = 10**9
+BYTES_PER_GIB = 2**30
+BYTES_PER_MIB = 2**20
+FLOPS_PER_TFLOPS = 10**12
+PARAMS_PER_B = 10**9
+TOKENS_PER_MILLION = 10**6
+
+
+def gib(gb):
+    """Gigabytes (10⁹ bytes) as gibibytes (2³⁰ bytes)."""
+    return gb * BYTES_PER_GB / BYTES_PER_GIB
+
+
+def gb_of_mib(mib):
+    """Mebibytes (2²⁰ bytes, what a driver reports) as gigabytes (10⁹ bytes)."""
+    return mib * BYTES_PER_MIB / BYTES_PER_GB
