@@ -11,7 +11,6 @@ from functools import lru_cache
 import numpy as np
 
 from gpudash.errors import GpudashError
-from gpudash.result import Message
 from gpudash.tables import DATA, numbers, read_columns
 from gpudash.units import BYTES_PER_GB, FLOPS_PER_TFLOPS, MS_PER_S, PARAMS_PER_B
 
@@ -89,3 +88,257 @@ def engine_parameters(engine: str, vendor) -> EngineParameters:
 def is_measured(engine: str, vendor: str, gpu: str) -> bool:
     """Whether the fit of this engine saw rows of this card."""
     return gpu in _row_for(engine, vendor)[1]
+
+
+@dataclass(frozen=True)
+class Transformer:
+    """What a language model's speed depends on; floats, or one value per row (`of` takes it from a `Model`)."""
+
+    weights_gb: float
+    params_b: float
+    active_params_b: float
+    layers: float
+    hidden: float
+    attention_values: float  # heads × head_dim
+    kv_heads: float
+    kv_bytes_per_token: float  # over all layers
+    windowed_fraction: float = 0.0  # share of the layers with a cache that see only a window
+    window_tokens: float = np.inf
+    compute_bits: int = 16
+
+    @classmethod
+    def of(cls, model, weight_precision: str, kv_precision: str) -> "Transformer":
+        """The speed-relevant figures of a `gpudash.model.Model` in these precisions."""
+        from gpudash.memory import kv_bytes_per_token, weights_gb
+        from gpudash.model import load_precision
+
+        windowed = 0.0
+        if model.window_tokens and model.global_layers is not None:
+            windowed = 1 - model.global_layers / model.layers
+        return cls(
+            weights_gb=weights_gb(model, weight_precision),
+            params_b=model.params_b,
+            active_params_b=model.active_params_b,
+            layers=model.layers,
+            hidden=model.hidden,
+            attention_values=model.heads * model.head_dim,
+            kv_heads=model.kv_heads,
+            kv_bytes_per_token=kv_bytes_per_token(model, kv_precision),
+            windowed_fraction=windowed,
+            window_tokens=model.window_tokens if windowed else np.inf,
+            compute_bits=load_precision(weight_precision).compute_bits,
+        )
+
+    def seen_tokens(self, context_tokens):
+        """Tokens of the cache that a mean layer reads: all of them, or at most the window in windowed layers."""
+        windowed = np.minimum(context_tokens, self.window_tokens)
+        return context_tokens + self.windowed_fraction * (windowed - context_tokens)
+
+    def attended_pairs(self, context_tokens):
+        """Pairs of a token and an earlier one that a mean layer compares in a prompt: i² / 2, less behind a window."""
+        within = np.minimum(context_tokens, self.window_tokens)
+        full, windowed = context_tokens**2 / 2, within * (context_tokens - within / 2)
+        return full + self.windowed_fraction * (windowed - full)
+
+    def weights_touched_gb(self, batch_size):
+        """Weights one decode step reads: all of a dense model; of experts, those that a batch of tokens hits.
+
+        W × (a + (1 - a) × (1 - (1 - a)^(B-1))), a = active / total parameters: the first token reads its share,
+        each further token a fresh random share.
+        """
+        active_fraction = self.active_params_b / self.params_b
+        missed = (1 - active_fraction) ** np.maximum(batch_size - 1, 0)
+        return self.weights_gb * (active_fraction + (1 - active_fraction) * (1 - missed))
+
+    def allreduce_gb_per_token(self, gpu_count):
+        """Data each GPU sends per token in tensor parallel.
+
+        Two ring all-reduces per layer, each 2 (n - 1) / n × hidden × 2 bytes.
+        """
+        ring = 2 * (gpu_count - 1) / gpu_count
+        return self.layers * ALL_REDUCES_PER_LAYER * ring * self.hidden * ACTIVATION_BYTES / BYTES_PER_GB
+
+    def kv_gb_per_token_and_gpu(self, gpu_count):
+        """Cache per token on one GPU; KV heads are copied when there are more GPUs than heads."""
+        return self.kv_bytes_per_token / np.minimum(gpu_count, self.kv_heads) / BYTES_PER_GB
+
+
+@dataclass(frozen=True)
+class Cards:
+    """What of a GPU the speed depends on; floats, or one value per card."""
+
+    bandwidth_gb_per_s: float
+    peak_tflops: float  # dense, in the precision the arithmetic runs in
+    peak_16bit_tflops: float
+    compute_bits: int = 16  # that the card really computes in
+    link_gb_per_s: float = np.nan  # one direction, of the GPU's own link
+    linked_gpus: float = 1  # how many GPUs that link joins: 1 none, 2 a bridge, infinite a switch
+    pcie_gb_per_s: float = np.nan  # one direction, used beyond that
+
+    @classmethod
+    def of(cls, hardware, rows, compute_bits: int) -> "Cards":
+        """Columns of the catalogue's `hardware` for an index or an array of indices.
+
+        A card without arithmetic in `compute_bits` computes in the next wider format it has. A figure that nobody
+        published stays NaN, and so does every speed that needs it.
+        """
+        peak, bits = hardware.fp16_tflops[rows], 16
+        for narrower, column in ((8, hardware.fp8_tflops), (4, hardware.fp4_tflops)):
+            usable = np.isfinite(column[rows]) & (narrower >= compute_bits)
+            peak, bits = np.where(usable, column[rows], peak), np.where(usable, narrower, bits)
+        linked = {"all": np.inf, "pair": 2}
+        pcie = _pcie_gb_per_s()
+        architectures = np.asarray(hardware.architecture)[rows]
+        return cls(
+            bandwidth_gb_per_s=hardware.bandwidth_gb_per_s[rows],
+            peak_tflops=peak,
+            peak_16bit_tflops=hardware.fp16_tflops[rows],
+            compute_bits=bits,
+            link_gb_per_s=hardware.link_gb_per_s_both_directions[rows] / 2,
+            linked_gpus=_each(lambda scope: linked.get(scope, 1), np.asarray(hardware.link_scope)[rows]),
+            pcie_gb_per_s=_each(lambda name: pcie.get(name, pcie["any other"]), architectures),
+        )
+
+    def link(self, gpu_count):
+        """One-direction bandwidth between `gpu_count` GPUs of a server: their own link, or PCIe beyond its reach."""
+        return np.where(self.has_fast_link(gpu_count), self.link_gb_per_s, self.pcie_gb_per_s)
+
+    def has_fast_link(self, gpu_count):
+        """Whether the GPUs' own link joins this many of them."""
+        return (gpu_count <= self.linked_gpus) & (self.link_gb_per_s > 0)
+
+
+def _each(function, values):
+    """`function` of every text in an array (or of the only one)."""
+    values = np.asarray(values)
+    return np.array([function(str(value)) for value in values.flat], dtype=float).reshape(values.shape)
+
+
+@lru_cache(maxsize=1)
+def _pcie_gb_per_s() -> dict[str, float]:
+    path = DATA / "pcie.csv"
+    columns = read_columns(path)
+    rates = numbers(columns["one_direction_gb_per_s"], path, "one_direction_gb_per_s")
+    return dict(zip(columns["architecture"], map(float, rates)))
+
+
+def decode_step_s(transformer: Transformer, cards: Cards, parameters, *, gpu_count, batch_size, context_tokens):
+    """Time in which every running request gains one token, in seconds.
+
+    (W + B × kv × c) / (n × BW × eb) + 2 × P × B / (n × F × ec) + attention + L × (tl + tc × log2 n) + B × ts
+    + B × all-reduce / (link × el), with c the tokens in a request's cache.
+    Source of the form: fitted on data/measured/inference.csv, see docs/accuracy.md.
+    """
+    seen = transformer.seen_tokens(context_tokens)
+    read_gb = transformer.weights_touched_gb(batch_size) / gpu_count
+    read_gb = read_gb + batch_size * seen * transformer.kv_gb_per_token_and_gpu(gpu_count)
+    attention_flops = 2 * FLOPS_PER_MULTIPLY_ADD * transformer.layers * transformer.attention_values * seen
+    return (
+        read_gb / (cards.bandwidth_gb_per_s * parameters.bandwidth_fraction)
+        + batch_size * _dense_s_per_token(transformer, cards, parameters, gpu_count)
+        + batch_size * _attention_s(attention_flops, cards, parameters, gpu_count)
+        + _layers_s(transformer, parameters, gpu_count)
+        + batch_size * parameters.request_s
+        + batch_size * _link_s_per_token(transformer, cards, parameters, gpu_count)
+    )
+
+
+def prefill_s(
+    transformer: Transformer, cards: Cards, parameters, *, gpu_count, batch_size, context_tokens, cached_fraction=0.0
+):
+    """Time to process the prompts of a batch, in seconds; `cached_fraction` of each lies in the prefix cache.
+
+    B × (2 × P × i / (n × F × ec × ep) + attention + i × all-reduce / (link × el)) + L × (tl + tc × log2 n);
+    causal attention costs 2 × L × heads × head_dim × i² FLOPs, of which the cached part squared is saved.
+    """
+    tokens = context_tokens * (1 - cached_fraction)
+    pairs = transformer.attended_pairs(context_tokens) - transformer.attended_pairs(context_tokens * cached_fraction)
+    attention_flops = 2 * FLOPS_PER_MULTIPLY_ADD * transformer.layers * transformer.attention_values * pairs
+    compute_s = tokens * _dense_s_per_token(transformer, cards, parameters, gpu_count)
+    compute_s = compute_s + _attention_s(attention_flops, cards, parameters, gpu_count)
+    link_s = tokens * _link_s_per_token(transformer, cards, parameters, gpu_count)
+    per_request_s = compute_s / parameters.prefill_fraction + link_s
+    return batch_size * per_request_s + _layers_s(transformer, parameters, gpu_count)
+
+
+def _dense_s_per_token(transformer, cards, parameters, gpu_count):
+    tflop = FLOPS_PER_MULTIPLY_ADD * transformer.active_params_b * PARAMS_PER_B / FLOPS_PER_TFLOPS
+    return tflop / (gpu_count * cards.peak_tflops * parameters.compute_fraction(cards.compute_bits))
+
+
+def _attention_s(flops, cards, parameters, gpu_count):
+    peak = gpu_count * cards.peak_16bit_tflops * FLOPS_PER_TFLOPS * parameters.compute_16bit_fraction
+    return flops / peak
+
+
+def _layers_s(transformer, parameters, gpu_count):
+    return transformer.layers * (parameters.layer_s + parameters.layer_doubling_s * np.log2(gpu_count))
+
+
+def _link_s_per_token(transformer, cards, parameters, gpu_count):
+    return transformer.allreduce_gb_per_token(gpu_count) / (cards.link(gpu_count) * parameters.link_fraction)
+
+
+@dataclass(frozen=True)
+class InferenceSpeed:
+    """Speed of one engine on one set of GPUs; floats or arrays of the shape that the inputs broadcast to.
+
+    `low_factor` and `high_factor` bound 90 % of what is measured: multiply a rate by them, divide a time by them.
+    """
+
+    prefill_s: float  # of all prompts of a batch
+    step_s: float
+    ttft_ms: float
+    tpot_ms: float
+    output_tokens_per_s: float  # of all GPUs together
+    requests_per_s: float
+    sigma_log: float
+    low_factor: float
+    high_factor: float
+
+
+def inference_speed(
+    transformer: Transformer,
+    cards: Cards,
+    parameters: EngineParameters,
+    *,
+    gpu_count,
+    batch_size,
+    context_tokens,
+    output_tokens,
+    prefix_cache_hit_fraction=0.0,
+) -> InferenceSpeed:
+    """Speed with `batch_size` requests running together under continuous batching, tensor parallel over `gpu_count`.
+
+    output_tokens_per_s = B × o / (prefill + o × step), the step taken at the mean cache of i + o / 2 tokens;
+    tpot = (prefill of the other B - 1 requests + o × step) / o: the mean time between two tokens of a user while other
+    requests' prompts are worked on in between; ttft = own prefill + one step to wait for. Without output tokens (an
+    encoder) only the prefill counts, and tpot is 0.
+    """
+    where = (transformer, cards, parameters)
+    prompts = {
+        "gpu_count": gpu_count,
+        "context_tokens": context_tokens,
+        "cached_fraction": prefix_cache_hit_fraction,
+    }
+    own_s = prefill_s(*where, batch_size=1, **prompts)
+    all_s = prefill_s(*where, batch_size=batch_size, **prompts)
+    mean_cache_tokens = context_tokens + output_tokens / 2
+    step_s = decode_step_s(*where, gpu_count=gpu_count, batch_size=batch_size, context_tokens=mean_cache_tokens)
+    step_s = np.where(np.equal(output_tokens, 0), 0.0, step_s)
+    others_s = all_s * (1 - 1 / batch_size)
+    round_s = all_s + output_tokens * step_s
+    sigma = np.where(
+        (gpu_count > 1) & ~cards.has_fast_link(gpu_count), parameters.sigma_log_without_link, parameters.sigma_log
+    )
+    return InferenceSpeed(
+        prefill_s=all_s,
+        step_s=step_s,
+        ttft_ms=(own_s + step_s) * MS_PER_S,
+        tpot_ms=(others_s / np.maximum(output_tokens, 1) + step_s) * MS_PER_S * np.not_equal(output_tokens, 0),
+        output_tokens_per_s=batch_size * output_tokens / round_s,
+        requests_per_s=batch_size / round_s,
+        sigma_log=sigma,
+        low_factor=np.exp(-BAND_90_SIGMAS * sigma),
+        high_factor=np.exp(BAND_90_SIGMAS * sigma),
+    )
