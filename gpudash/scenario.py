@@ -348,32 +348,59 @@ def _nearest(path: str) -> str:
     return ", ".join(dict.fromkeys(ending + close)) or ", ".join(Scenario.model_fields)
 
 
+_SENTENCES = {
+    "literal_error": "errors.must_be_one_of",
+    "string_too_short": "errors.text_too_short",
+    "string_too_long": "errors.text_too_long",
+    "string_pattern_mismatch": "errors.must_be_date",
+    "too_long": "errors.list_too_long",
+    "missing": "errors.missing_field",
+    "int_from_float": "errors.must_be_whole_number",
+    "finite_number": "errors.must_be_number",
+    "float": "errors.must_be_number",
+    "int": "errors.must_be_whole_number",
+    "bool": "errors.must_be_yes_or_no",
+    "string": "errors.must_be_text",
+    "tuple": "errors.must_be_list",
+    "model": "errors.must_be_group",
+    "dict": "errors.must_be_group",
+}
+
+
 def _sentence(error: ValidationError) -> GpudashError:
     """The first complaint of pydantic as our own sentence."""
     first = error.errors(include_url=False)[0]
-    cause = (first.get("ctx") or {}).get("error")
-    if isinstance(cause, GpudashError):
-        return cause
+    context = first.get("ctx") or {}
     words = [str(part) for part in first["loc"] if not str(part).startswith(("constrained-", "function-"))]
     path = ".".join(words[:2]) + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in words[2:])
-    if first["type"] == "extra_forbidden":
-        return GpudashError("errors.unknown_field", path=path, nearest=_nearest(path))
-    context = first.get("ctx") or {}
-    shown = str(first["input"])
+    shown = str(first["input"]).encode(errors="backslashreplace").decode()  # a lone surrogate cannot be printed
     shown = shown if len(shown) <= 80 else shown[:77] + "..."
-    code = {
-        "greater_than": "errors.must_be_above",
-        "greater_than_equal": "errors.must_be_at_least",
-        "less_than": "errors.must_be_below",
-        "less_than_equal": "errors.must_be_at_most",
-        "literal_error": "errors.must_be_one_of",
-        "string_too_long": "errors.text_too_long",
-        "too_long": "errors.list_too_long",
-        "missing": "errors.missing_field",
-    }.get(first["type"], "errors.wrong_type")
-    limit = next((context[key] for key in ("gt", "ge", "lt", "le", "expected", "max_length") if key in context), "")
-    expected = {"float": "number", "int": "whole number", "bool": "true or false", "finite": "number"}
-    kind = next((word for start, word in expected.items() if first["type"].startswith(start)), first["type"])
-    if first["type"] == "int_from_float":
-        kind = "whole number"
-    return GpudashError(code, path=path or "scenario", value=shown, limit=limit, expected=kind)
+    kind = first["type"]
+    if kind in ("extra_forbidden", "invalid_key"):
+        return GpudashError("errors.unknown_field", path=path, nearest=_nearest(path))
+    if kind in ("greater_than", "greater_than_equal", "less_than", "less_than_equal"):
+        return _out_of_bounds(path, shown, words)
+    code = _SENTENCES.get(kind) or _SENTENCES[kind.partition("_")[0]]
+    limit = context.get("max_length", context.get("min_length"))
+    if kind == "literal_error":
+        limit = context["expected"].replace("'", "").replace(" or ", ", ")
+    return GpudashError(code, path=path or "scenario", value=shown, limit=limit)
+
+
+def _out_of_bounds(path: str, shown: str, words: list[str]) -> GpudashError:
+    """Both ends of what is allowed, whichever of them was crossed."""
+    info, model = None, Scenario
+    for word in words:
+        if not word.isdigit():
+            info = model.model_fields[word]
+            model = next((part for part in (info.annotation, *get_args(info.annotation)) if _is_model(part)), None)
+    limits = {
+        end: getattr(item, end) for item in _constraints(info) for end in ("gt", "ge", "le") if hasattr(item, end)
+    }
+    code = "errors.must_be_above_and_at_most" if "gt" in limits else "errors.must_be_between"
+    low = limits["gt"] if "gt" in limits else limits["ge"]
+    return GpudashError(code, path=path, value=shown, low=f"{low:.15g}", high=f"{limits['le']:.15g}")
+
+
+def _is_model(part) -> bool:
+    return isinstance(part, type) and issubclass(part, BaseModel)
