@@ -1,0 +1,118 @@
+"""A demand in whole servers cut into layers: layer k is needed whenever at least k servers are.
+
+Neighbouring layers that are needed in the same hours form one group, so that ten thousand servers take no more room
+than the distinct values of the demand; equal consecutive months are kept once.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from gpudash.units import HOURS_PER_YEAR, MONTHS_PER_YEAR
+
+
+@dataclass(frozen=True)
+class Layers:
+    """Demand by layer: K groups of equally used servers, P distinct periods (runs of equal months).
+
+    `servers` (K) counts the servers of a group, lowest layer first; `hours` and `firm_hours` (P, K) are the hours one
+    such server is needed in one period, and the part of them that may not be interrupted; `repeats` (P) is how many
+    consecutive periods are alike; `year` (P) numbers the year, from 0; `periods_per_year` is 12 for months.
+    """
+
+    servers: np.ndarray
+    hours: np.ndarray
+    firm_hours: np.ndarray
+    repeats: np.ndarray
+    year: np.ndarray
+    periods_per_year: int
+
+    @property
+    def period_hours(self) -> float:
+        return HOURS_PER_YEAR / self.periods_per_year
+
+    @cached_property
+    def year_starts(self) -> np.ndarray:
+        """Index of the first distinct period of each year."""
+        return np.flatnonzero(np.diff(self.year, prepend=-1))
+
+    @cached_property
+    def stacked_servers(self) -> np.ndarray:
+        """Servers in the lowest 0, 1 ... K groups (K + 1)."""
+        return np.concatenate(([0], np.cumsum(self.servers)))
+
+    @cached_property
+    def hours_above(self) -> np.ndarray:
+        """Server-hours of one period in the groups above the lowest 0, 1 ... K (P, K + 1)."""
+        return _sums_above(self.hours * self.servers)
+
+    @cached_property
+    def firm_hours_above(self) -> np.ndarray:
+        return _sums_above(self.firm_hours * self.servers)
+
+    @cached_property
+    def flexible_hours_above(self) -> np.ndarray:
+        return _sums_above((self.hours - self.firm_hours) * self.servers)
+
+    @cached_property
+    def by_year(self) -> "Layers":
+        """The same demand with years as periods: enough where no monthly subscription is sold."""
+        return Layers(
+            self.servers,
+            np.add.reduceat(self.hours * self.repeats[:, None], self.year_starts, axis=0),
+            np.add.reduceat(self.firm_hours * self.repeats[:, None], self.year_starts, axis=0),
+            np.ones(len(self.year_starts), dtype=int),
+            np.arange(len(self.year_starts)),
+            periods_per_year=1,
+        )
+
+    def split_at(self, server_count: int) -> "Layers":
+        """The same layers with a boundary after the lowest `server_count` servers."""
+        stacked = self.stacked_servers
+        if server_count in stacked or not 0 < server_count < stacked[-1]:
+            return self
+        group = int(np.searchsorted(stacked, server_count)) - 1
+        widths = np.insert(self.servers, group, server_count - stacked[group])
+        widths[group + 1] -= widths[group]
+        hours, firm_hours = (np.insert(x, group, x[:, group], axis=1) for x in (self.hours, self.firm_hours))
+        return Layers(widths, hours, firm_hours, self.repeats, self.year, self.periods_per_year)
+
+
+def layers(demand, firm=None, slot_weights=None, periods_per_year: int = MONTHS_PER_YEAR) -> Layers:
+    """Run-length layers of a demand in whole servers per period and slot.
+
+    Layer k's hours in period p = period hours x share of slots with demand[p, slot] >= k; groups of layers between
+    two neighbouring distinct values are alike, so the result grows with the distinct values, not with the servers.
+    `demand` and `firm` (periods, slots): whole servers, firm <= demand (`None`: nothing may be interrupted).
+    `slot_weights`: relative lengths of the slots, equal if `None`; together they make up the period.
+    """
+    demand = np.asarray(demand, dtype=np.int64)
+    firm = demand if firm is None else np.asarray(firm, dtype=np.int64)
+    year = np.arange(len(demand)) // periods_per_year
+    is_new = (demand[1:] != demand[:-1]).any(axis=1) | (firm[1:] != firm[:-1]).any(axis=1) | (np.diff(year) > 0)
+    starts = np.flatnonzero(np.concatenate(([True], is_new)))
+    levels = np.union1d(demand[starts], firm[starts])
+    levels = levels[levels > 0]
+    weights = np.ones(demand.shape[1]) if slot_weights is None else np.asarray(slot_weights, dtype=float)
+    period_hours = HOURS_PER_YEAR / periods_per_year
+    hours = period_hours * _share_at_least(levels, demand[starts], weights)
+    firm_hours = hours if firm is demand else period_hours * _share_at_least(levels, firm[starts], weights)
+    repeats = np.diff(starts, append=len(demand))
+    return Layers(np.diff(levels, prepend=0), hours, firm_hours, repeats, year[starts], periods_per_year)
+
+
+def _sums_above(server_hours: np.ndarray) -> np.ndarray:
+    sums = np.zeros((server_hours.shape[0], server_hours.shape[1] + 1))
+    sums[:, :-1] = server_hours[:, ::-1].cumsum(axis=1)[:, ::-1]
+    return sums
+
+
+def _share_at_least(levels: np.ndarray, servers: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Share of each period (rows) in which at least `levels` (columns) servers are asked for."""
+    width = len(levels) + 1
+    reached = np.searchsorted(levels, servers, side="right") + width * np.arange(len(servers))[:, None]
+    weight = np.broadcast_to(weights, servers.shape)
+    exactly = np.bincount(reached.ravel(), weight.ravel(), width * len(servers)).reshape(len(servers), width)
+    at_least = exactly[:, ::-1].cumsum(axis=1)[:, ::-1]
+    return at_least[:, 1:] / at_least[:, :1]

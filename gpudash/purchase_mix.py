@@ -1,0 +1,445 @@
+"""The cheapest split over 3-year, 1-year, monthly, on-demand and spot purchase of a known demand, exact.
+
+Servers are interchangeable, so the demand is cut into layers: layer k is needed whenever at least k servers are.
+A plan that holds C committed servers in a period serves the layers 1 to C with them; stacking the 3-year servers
+lowest, then the 1-year ones, then the monthly ones, gives every layer exactly one way of buying per period, and the
+plan's cost is the sum over the layers. So no plan is below the sum of each layer's own minimum. That minimum is
+attained, because a higher layer is needed in fewer hours: what it pays as you go falls with k, hence each kind of
+commitment is worth buying for the lowest layers only, and those are again stacks. Inside one layer the choice is
+nested: a month is bought by subscription or as you go; a year is reserved or is the sum of its best months; three
+years are reserved or are the sum of their best years. The sum of minima is therefore the optimum of the
+mixed-integer program, whatever the prices.
+
+Rules of the terms: a commitment is paid in full even where the horizon ends inside it; terms start at the beginning
+of a year (1 year), of every third year (3 years) or of a month (subscription). A pay-as-you-go hour costs on-demand
+where it is firm (may not be interrupted) and the lower of on-demand and spot elsewhere. Spot prices here already
+carry their rework: see `spot_rework_fraction`.
+"""
+
+import difflib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gpudash.errors import GpudashError
+from gpudash.layers import Layers, layers
+from gpudash.units import HOURS_PER_MONTH, HOURS_PER_YEAR, MINUTES_PER_HOUR
+
+KINDS = ("reserved_3y", "reserved_1y", "monthly", "on_demand", "spot")
+COMMITMENTS = KINDS[:3]
+LONG_TERM_YEARS = 3
+# Limits of the command line's file; the last two only keep absurd figures from overflowing.
+MAX_YEARS = 3
+MAX_SERVERS = 10**9
+MAX_USD_PER_HOUR = 10**9
+_PRICE_KEYS = tuple(f"{kind}_usd_per_hour" for kind in ("on_demand", "spot", "reserved_1y", "reserved_3y"))
+# A commitment must be cheaper by more than rounding, so that indifference never buys one.
+_CLEARLY_CHEAPER = 1 + 1e-12
+# Cells (offers x periods x layers) worked on at once: a few arrays of this size stay in the processor's cache.
+_CHUNK_CELLS = 200_000
+
+
+@dataclass(frozen=True)
+class Mixes:
+    """The cheapest mix of every offer, as columns; where not `feasible`, the total is infinite and the rest NaN.
+
+    `usd` and `served_hours` hold one column per kind of purchase (`KINDS`); a served hour goes to a commitment first.
+    `unused_usd`, per kind of commitment, is paid for hours that serve nothing, those after the horizon included.
+    """
+
+    total_usd: np.ndarray
+    usd: dict[str, np.ndarray]
+    served_hours: dict[str, np.ndarray]
+    unused_usd: dict[str, np.ndarray]
+    feasible: np.ndarray
+
+    @property
+    def unused_commitment_usd(self) -> np.ndarray:
+        return sum(self.unused_usd.values())
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The cheapest mix of one offer in detail; `usd` and `served_hours` are per period (month) and kind.
+
+    Commitments are paid in equal parts over their term; what the horizon leaves unpaid falls due in its last period,
+    is contained in `usd` there, and is shown apart in `beyond_horizon_usd` by kind. `curve_hours` (years, layers) per
+    kind is the load-duration curve with the way each layer's hours are bought; its steps end at `curve_servers`.
+    """
+
+    total_usd: float
+    reserved_3y_servers: np.ndarray
+    reserved_1y_servers: np.ndarray
+    monthly_servers: np.ndarray
+    usd: dict[str, np.ndarray]
+    served_hours: dict[str, np.ndarray]
+    unused_usd: dict[str, float]
+    beyond_horizon_usd: dict[str, float]
+    curve_servers: np.ndarray
+    curve_hours: dict[str, np.ndarray]
+
+    @property
+    def unused_commitment_usd(self) -> float:
+        return sum(self.unused_usd.values())
+
+
+@dataclass(frozen=True)
+class _Prices:
+    """USD per hour of one server, one entry per offer; NaN = not sold."""
+
+    reserved_3y: np.ndarray
+    reserved_1y: np.ndarray
+    monthly: np.ndarray
+    on_demand: np.ndarray
+    spot: np.ndarray
+
+    @classmethod
+    def of(cls, **rates) -> "_Prices":
+        columns = np.broadcast_arrays(*(np.atleast_1d(np.asarray(rate, dtype=float)) for rate in rates.values()))
+        return cls(**dict(zip(rates, columns)))
+
+    def take(self, rows: np.ndarray) -> "_Prices":
+        return _Prices(*(getattr(self, kind)[rows] for kind in KINDS))
+
+    @cached_property
+    def flexible(self) -> np.ndarray:
+        """What an hour costs that may be interrupted."""
+        return np.fmin(self.on_demand, self.spot)
+
+    @cached_property
+    def uses_spot(self) -> np.ndarray:
+        return ~np.isnan(self.spot) & ~(self.on_demand <= self.spot)
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """Per offer, how many groups of layers are covered by commitments up to and including each kind."""
+
+    reserved_3y: np.ndarray  # (offers, three-year terms)
+    reserved_1y: np.ndarray  # (offers, years)
+    monthly: np.ndarray  # (offers, periods)
+    feasible: np.ndarray
+
+
+def best_mix(
+    demand_layers: Layers,
+    *,
+    on_demand_usd_per_hour,
+    spot_usd_per_hour=np.nan,
+    reserved_1y_usd_per_hour=np.nan,
+    reserved_3y_usd_per_hour=np.nan,
+    monthly_usd_per_hour=np.nan,
+    commitment_cap_servers: int | None = None,
+) -> Mixes:
+    """The cheapest mix for every offer, all serving the same layers: the sum over layers of their cheapest purchase.
+
+    Prices: USD per server-hour, one entry per offer or one number for all, NaN where not sold; spot with its rework.
+    `commitment_cap_servers`: at most so many committed servers at once.
+    """
+    prices = _Prices.of(
+        reserved_3y=reserved_3y_usd_per_hour,
+        reserved_1y=reserved_1y_usd_per_hour,
+        monthly=monthly_usd_per_hour,
+        on_demand=on_demand_usd_per_hour,
+        spot=spot_usd_per_hour,
+    )
+    if commitment_cap_servers is not None:
+        demand_layers = demand_layers.split_at(commitment_cap_servers)
+    count = len(prices.on_demand)
+    usd, served, unused = ({kind: np.zeros(count) for kind in kinds} for kinds in (KINDS, KINDS, COMMITMENTS))
+    feasible = np.empty(count, dtype=bool)
+    has_months = ~np.isnan(prices.monthly)
+    for rows, view in ((has_months, demand_layers), (~has_months, demand_layers.by_year)):
+        for chunk in _chunks(np.flatnonzero(rows), view):
+            few = prices.take(chunk)
+            choice = _choose(view, few, commitment_cap_servers)
+            per_period = _served_hours(view, few, choice)
+            useful = {kind: _total(hours * view.repeats) for kind, hours in per_period.items()}
+            billed = useful | _committed_hours(view, _committed_servers(view, choice))
+            feasible[chunk] = choice.feasible
+            for kind in KINDS:
+                served[kind][chunk] = useful[kind]
+                usd[kind][chunk] = _money(getattr(few, kind), billed[kind])
+            for kind in COMMITMENTS:
+                unused[kind][chunk] = _money(getattr(few, kind), billed[kind] - useful[kind])
+    for column in (*usd.values(), *served.values(), *unused.values()):
+        column[~feasible] = np.nan
+    return Mixes(np.where(feasible, sum(usd.values()), np.inf), usd, served, unused, feasible)
+
+
+def plan(demand_layers: Layers, *, commitment_cap_servers: int | None = None, **usd_per_hour: float) -> Plan:
+    """The mix of `best_mix` for one offer in detail: servers per term, cash and hours per month, the curve's bands.
+
+    `usd_per_hour`: the prices of `best_mix`, one number each. The total is the very number of `best_mix`.
+    Raises `mix.nothing_covers` where no way of buying serves an hour.
+    """
+    columns = best_mix(demand_layers, commitment_cap_servers=commitment_cap_servers, **usd_per_hour)
+    if not columns.feasible[0]:
+        raise GpudashError("mix.nothing_covers")
+    prices = _Prices.of(**{kind: usd_per_hour.get(f"{kind}_usd_per_hour", np.nan) for kind in KINDS})
+    if commitment_cap_servers is not None:
+        demand_layers = demand_layers.split_at(commitment_cap_servers)
+    choice = _choose(demand_layers, prices, commitment_cap_servers)
+    bought = _committed_servers(demand_layers, choice)
+    paid_hours = _committed_hours(demand_layers, bought)
+    period = np.repeat(np.arange(len(demand_layers.repeats)), demand_layers.repeats)
+    year = demand_layers.year[period]
+    hours = {kind: column[0][period] for kind, column in _served_hours(demand_layers, prices, choice).items()}
+    held = {
+        "reserved_3y": bought["reserved_3y"][0][year // LONG_TERM_YEARS],
+        "reserved_1y": bought["reserved_1y"][0][year],
+        "monthly": bought["monthly"][0][period],
+    }
+    billed = hours | {kind: servers * demand_layers.period_hours for kind, servers in held.items()}
+    rate = {kind: float(np.nan_to_num(getattr(prices, kind)[0])) for kind in KINDS}
+    usd = {kind: rate[kind] * billed[kind] for kind in KINDS}
+    beyond = {kind: rate[kind] * float(paid_hours[kind][0] - billed[kind].sum()) for kind in COMMITMENTS}
+    for kind, unpaid_usd in beyond.items():
+        usd[kind][-1] += unpaid_usd
+    return Plan(
+        total_usd=float(columns.total_usd[0]),
+        reserved_3y_servers=bought["reserved_3y"][0],
+        reserved_1y_servers=bought["reserved_1y"][0],
+        monthly_servers=held["monthly"],
+        usd=usd,
+        served_hours=hours,
+        unused_usd={kind: float(columns.unused_usd[kind][0]) for kind in COMMITMENTS},
+        beyond_horizon_usd=beyond,
+        curve_servers=demand_layers.stacked_servers[1:],
+        curve_hours=_curve_hours(demand_layers, prices, choice),
+    )
+
+
+def mix(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer of the command `mix`: the cheapest split for a demand given per year and slot.
+
+    `request`: `demand` and `firm` (1 to 3 years of equally many slots, whole servers, a slot stands for 8760 / slots
+    hours) and the `*_usd_per_hour` prices of `_PRICE_KEYS`, null where not sold. Raises a `mix.*` error for anything
+    else, and `mix.nothing_covers` where the prices leave an hour that cannot be bought.
+    """
+    demand, firm, prices = _checked(request)
+    chosen = plan(layers(demand, firm, periods_per_year=1), **prices)
+    on_demand, *terms = (prices[f"{kind}_usd_per_hour"] for kind in ("on_demand", "reserved_1y", "reserved_3y"))
+    break_even = [None if math.isnan(term + on_demand) else break_even_utilisation(term, on_demand) for term in terms]
+    return {
+        "total_usd": chosen.total_usd,
+        "reserved_3y_servers": int(chosen.reserved_3y_servers[0]),
+        "reserved_1y_servers": chosen.reserved_1y_servers.tolist(),
+        **{f"{kind}_usd": float(chosen.usd[kind].sum()) for kind in KINDS if kind != "monthly"},
+        "unused_commitment_usd": chosen.unused_commitment_usd,
+        "break_even_utilisation": dict(zip(("reserved_1y", "reserved_3y"), break_even)),
+    }
+
+
+def break_even_utilisation(committed_usd_per_hour, on_demand_usd_per_hour):
+    """Share of its hours a commitment must be busy to cost the same as on-demand: rate paid / on-demand rate."""
+    return committed_usd_per_hour / on_demand_usd_per_hour
+
+
+def mean_time_between_interruptions_h(interruption_fraction_per_month):
+    """Hours between interruptions of one server, if a given share of servers is interrupted within a month.
+
+    -730 / ln(1 - share), for interruptions that strike independently of age; infinite at 0. Share: 0 to below 1.
+    """
+    share = np.asarray(interruption_fraction_per_month, dtype=float)
+    if ((share < 0) | (share >= 1)).any():
+        raise GpudashError("mix.interruption_fraction")
+    with np.errstate(divide="ignore"):
+        return -HOURS_PER_MONTH / np.log1p(-share) + 0.0
+
+
+def spot_rework_fraction(mean_time_between_interruptions_h, checkpoint_minutes, restart_minutes):
+    """Extra spot hours per useful hour, with checkpoints at the interval that costs least.
+
+    C / interval + interval / (2 M) + R / M at interval = sqrt(2 C M), which is sqrt(2 C / M) + R / M.
+    M: mean time between interruptions (infinite: never); C: one checkpoint; R: one restart. Source: Young, A first
+    order approximation to the optimum checkpoint interval, CACM 1974; an approximation that holds for C well below M.
+    """
+    per_hour = 1 / np.asarray(mean_time_between_interruptions_h, dtype=float)
+    checkpoint_h, restart_h = (
+        np.asarray(minutes, dtype=float) / MINUTES_PER_HOUR for minutes in (checkpoint_minutes, restart_minutes)
+    )
+    return np.sqrt(2 * checkpoint_h * per_hour) + restart_h * per_hour
+
+
+def break_even_interruption_h(spot_usd_per_hour, on_demand_usd_per_hour, checkpoint_minutes, restart_minutes):
+    """Mean time between interruptions (hours) at which spot with its rework costs as much as on-demand.
+
+    Solves sqrt(2 C / M) + R / M = on_demand / spot - 1 for M. Infinite where spot is not cheaper to begin with;
+    0 where interruptions cost nothing. `spot_usd_per_hour` is the price before rework.
+    """
+    margin = np.asarray(on_demand_usd_per_hour, dtype=float) / np.asarray(spot_usd_per_hour, dtype=float) - 1
+    checkpoint_h, restart_h = (
+        np.asarray(minutes, dtype=float) / MINUTES_PER_HOUR for minutes in (checkpoint_minutes, restart_minutes)
+    )
+    # The root of R x^2 + sqrt(2C) x = margin with x = 1 / sqrt(M), written so that R = 0 needs no case of its own.
+    half = np.sqrt(2 * checkpoint_h)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root_m = (half + np.sqrt(2 * checkpoint_h + 4 * restart_h * np.maximum(margin, 0))) / (2 * margin)
+        return np.where(margin > 0, root_m**2, np.inf)[()]
+
+
+def _checked(request) -> tuple[np.ndarray, np.ndarray, dict[str, float]]:
+    """The command's file as arrays and prices, or the error that says what to correct."""
+    if not isinstance(request, Mapping):
+        raise GpudashError("mix.not_a_mapping")
+    allowed = ("demand", "firm", *_PRICE_KEYS)
+    for key in request:
+        if key not in allowed:
+            nearest = difflib.get_close_matches(str(key), allowed, n=1, cutoff=0)[0]
+            raise GpudashError("mix.unknown_key", name=_short(key), nearest=nearest)
+    demand, firm = (_checked_servers(name, request.get(name)) for name in ("demand", "firm"))
+    if demand.shape != firm.shape:
+        raise GpudashError("mix.shapes_differ", demand=_size(demand), firm=_size(firm))
+    above = np.argwhere(firm > demand)
+    if len(above):
+        year, slot = above[0]
+        asked = {"firm": int(firm[year, slot]), "demand": int(demand[year, slot])}
+        raise GpudashError("mix.firm_above_demand", year=int(year) + 1, slot=int(slot) + 1, **asked)
+    return demand, firm, {key: _checked_price(key, request.get(key)) for key in _PRICE_KEYS}
+
+
+def _checked_servers(name: str, years) -> np.ndarray:
+    if not isinstance(years, list) or not all(isinstance(slots, list) for slots in years):
+        raise GpudashError("mix.not_lists", name=name)
+    if not 1 <= len(years) <= MAX_YEARS:
+        raise GpudashError("mix.years", name=name, years=len(years), most=MAX_YEARS)
+    for year, slots in enumerate(years, start=1):
+        if not slots or len(slots) != len(years[0]):
+            raise GpudashError("mix.ragged", name=name, year=year, found=len(slots), expected=len(years[0]) or 1)
+        for slot, value in enumerate(slots, start=1):
+            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if not is_number or not 0 <= value <= MAX_SERVERS or value != int(value):
+                where = {"name": name, "year": year, "slot": slot}
+                raise GpudashError("mix.servers", **where, value=_short(value), most=MAX_SERVERS)
+    return np.array(years, dtype=np.int64)
+
+
+def _checked_price(name: str, value) -> float:
+    if value is None:
+        return math.nan
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= MAX_USD_PER_HOUR:
+        raise GpudashError("mix.price", name=name, value=_short(value), most=MAX_USD_PER_HOUR)
+    return float(value)
+
+
+def _short(value) -> str:
+    return str(value)[:40]
+
+
+def _size(servers: np.ndarray) -> str:
+    return " x ".join(map(str, servers.shape))
+
+
+def _total(per_period: np.ndarray) -> np.ndarray:
+    """Sum over periods; in one memory order, so that an offer's total has the same last digit in any table."""
+    return np.ascontiguousarray(per_period).sum(axis=1)
+
+
+def _money(usd_per_hour, hours):
+    """Price x hours, where hours that are not bought cost nothing even if they have no price."""
+    return np.where(hours > 0, usd_per_hour * hours, 0.0)
+
+
+def _chunks(rows: np.ndarray, view: Layers):
+    step = max(1, _CHUNK_CELLS // max(1, view.hours.size))
+    return (rows[start : start + step] for start in range(0, len(rows), step))
+
+
+def _choose(view: Layers, prices: _Prices, cap: int | None) -> _Choice:
+    """The nested choice of every layer, for every offer at once; see the module's description."""
+    beyond_cap = np.zeros(len(view.servers))
+    if cap is not None:
+        beyond_cap[view.stacked_servers[1:] > cap] = np.inf
+
+    def groups_committed(usd_per_hour, term_hours):
+        """How many groups are cheaper by this term; `cheapest` then holds the better of both."""
+        term_usd = np.nan_to_num(usd_per_hour * term_hours, nan=np.inf)[:, None, None] + beyond_cap
+        count = (term_usd * _CLEARLY_CHEAPER < cheapest).sum(axis=2)
+        np.minimum(cheapest, term_usd, out=cheapest)
+        return count
+
+    cheapest = _pay_as_you_go_usd(view, prices)  # (offers, periods, groups)
+    monthly = groups_committed(prices.monthly, view.period_hours)
+    cheapest = np.add.reduceat(cheapest * view.repeats[:, None], view.year_starts, axis=1)
+    reserved_1y = groups_committed(prices.reserved_1y, HOURS_PER_YEAR)
+    year = np.arange(len(view.year_starts))
+    cheapest = np.add.reduceat(cheapest, year[::LONG_TERM_YEARS], axis=1)
+    reserved_3y = groups_committed(prices.reserved_3y, HOURS_PER_YEAR * LONG_TERM_YEARS)
+
+    reserved_1y = np.maximum(reserved_1y, reserved_3y[:, year // LONG_TERM_YEARS])
+    monthly = np.maximum(monthly, reserved_1y[:, view.year])
+    return _Choice(reserved_3y, reserved_1y, monthly, np.isfinite(cheapest).all(axis=(1, 2)))
+
+
+def _pay_as_you_go_usd(view: Layers, prices: _Prices) -> np.ndarray:
+    """Cost of one server of each layer in each period if nothing is committed; infinite where nothing is sold."""
+    flexible = np.nan_to_num(prices.flexible)[:, None, None]
+    extra_if_firm = np.nan_to_num(prices.on_demand)[:, None, None] - flexible
+    usd = flexible * view.hours
+    usd += extra_if_firm * view.firm_hours
+    for missing, hours in (
+        (np.isnan(prices.on_demand), view.firm_hours),
+        (np.isnan(prices.flexible), view.hours),
+    ):
+        if missing.any():
+            usd[missing] = np.where(hours > 0, np.inf, usd[missing])
+    return usd
+
+
+def _covered(view: Layers, choice: _Choice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Groups covered in each period by 3-year, by 1-year or longer, and by any commitment (offers, periods)."""
+    return choice.reserved_3y[:, view.year // LONG_TERM_YEARS], choice.reserved_1y[:, view.year], choice.monthly
+
+
+def _served_hours(view: Layers, prices: _Prices, choice: _Choice) -> dict[str, np.ndarray]:
+    """Useful server-hours by kind in one of each distinct period (offers, periods)."""
+    period = np.arange(len(view.repeats))
+    needed = view.hours_above[:, 0]
+    left = [view.hours_above[period, groups] for groups in _covered(view, choice)]
+    hours = {kind: above - below for kind, above, below in zip(COMMITMENTS, [needed, *left], left)}
+    flexible = view.flexible_hours_above[period, choice.monthly]
+    hours["spot"] = np.where(prices.uses_spot[:, None], flexible, 0.0)
+    hours["on_demand"] = view.firm_hours_above[period, choice.monthly] + (flexible - hours["spot"])
+    return hours
+
+
+def _committed_servers(view: Layers, choice: _Choice) -> dict[str, np.ndarray]:
+    """Servers bought by each commitment: (offers, three-year terms), (offers, years), (offers, periods)."""
+    stacked = view.stacked_servers
+    year = np.arange(len(view.year_starts))
+    return {
+        "reserved_3y": stacked[choice.reserved_3y],
+        "reserved_1y": stacked[choice.reserved_1y] - stacked[choice.reserved_3y[:, year // LONG_TERM_YEARS]],
+        "monthly": stacked[choice.monthly] - stacked[choice.reserved_1y[:, view.year]],
+    }
+
+
+def _committed_hours(view: Layers, servers: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Server-hours paid by each commitment over its whole terms, per offer."""
+    return {
+        "reserved_3y": servers["reserved_3y"].sum(axis=1) * float(LONG_TERM_YEARS * HOURS_PER_YEAR),
+        "reserved_1y": servers["reserved_1y"].sum(axis=1) * float(HOURS_PER_YEAR),
+        "monthly": (servers["monthly"] * view.repeats).sum(axis=1) * view.period_hours,
+    }
+
+
+def _curve_hours(view: Layers, prices: _Prices, choice: _Choice) -> dict[str, np.ndarray]:
+    """Hours one server of each group works per year, by the way they are bought (years, groups), of a single offer."""
+    group = np.arange(len(view.servers))
+    covered = [groups[0][:, None] > group for groups in _covered(view, choice)]
+    kind_hours = {
+        kind: np.where(now & ~before, view.hours, 0.0)
+        for kind, now, before in zip(COMMITMENTS, covered, [np.zeros_like(covered[0]), *covered])
+    }
+    flexible = view.hours - view.firm_hours if prices.uses_spot[0] else np.zeros_like(view.hours)
+    kind_hours["on_demand"] = np.where(covered[-1], 0.0, view.hours - flexible)
+    kind_hours["spot"] = np.where(covered[-1], 0.0, flexible)
+    return {
+        kind: np.add.reduceat(hours * view.repeats[:, None], view.year_starts, axis=0)
+        for kind, hours in kind_hours.items()
+    }
