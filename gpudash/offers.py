@@ -1,0 +1,228 @@
+"""The offers: what each server costs per hour, in US dollars, in read-only columns with NaN for unpriced."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import date
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from gpudash.errors import GpudashError
+from gpudash.hardware import Hardware, read_only
+from gpudash.records import Commitment, ExchangeRate, OfferRow, SpotRecord, first_day, parse_columns, refuse
+from gpudash.result import Message
+from gpudash.units import HOURS_PER_MONTH
+
+_DERIVED = {"monthly": 1, "reserved_1y": 12, "reserved_3y": 36}
+
+
+@dataclass(frozen=True, eq=False)
+class Offers:
+    """One entry per offer (provider, instance, region); money is per whole server and hour, NaN where unpriced.
+
+    `gpu_row` points into the hardware, `provider_row` into `provider_names`, `place_row` into `places`
+    (provider, region, country). `gpu_fraction` is below 1 where a "GPU" is a slice of a card.
+    `..._origin` is `catalogue`, `derived` (a published discount applied to the on-demand price) or blank, and
+    `..._source` names where that price or discount was read. `on_demand_per_hour` is the listed price in `currency`.
+    """
+
+    provider_names: tuple[str, ...]
+    places: tuple[tuple[str, str, str], ...]
+    provider_row: np.ndarray
+    place_row: np.ndarray
+    gpu_row: np.ndarray
+    gpus_per_server: np.ndarray
+    gpu_fraction: np.ndarray
+    vcpus: np.ndarray
+    memory_gb: np.ndarray
+    provider: np.ndarray
+    instance: np.ndarray
+    region: np.ndarray
+    country: np.ndarray
+    kind: np.ndarray
+    currency: np.ndarray
+    on_demand_per_hour: np.ndarray
+    on_demand_usd_per_hour: np.ndarray
+    spot_usd_per_hour: np.ndarray
+    reserved_1y_usd_per_hour: np.ndarray
+    reserved_3y_usd_per_hour: np.ndarray
+    monthly_usd_per_hour: np.ndarray
+    reserved_1y_origin: np.ndarray
+    reserved_3y_origin: np.ndarray
+    monthly_origin: np.ndarray
+    reserved_1y_source: np.ndarray
+    reserved_3y_source: np.ndarray
+    monthly_source: np.ndarray
+    interruption_fraction_per_month: np.ndarray
+    age_days: np.ndarray
+    secondary: np.ndarray
+    date_estimated: np.ndarray
+    source: np.ndarray
+    as_of: np.ndarray
+    notes: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.gpu_row)
+
+    @cached_property
+    def id(self) -> np.ndarray:
+        """The name of an offer in results and links: provider / instance / region."""
+        return read_only([" / ".join(key) for key in zip(self.provider, self.instance, self.region)], object)
+
+    @cached_property
+    def on_demand_usd_per_gpu_hour(self) -> np.ndarray:
+        """On-demand price of one whole card: server price / (GPUs × fraction of a card)."""
+        return read_only(self.on_demand_usd_per_hour / (self.gpus_per_server * self.gpu_fraction))
+
+    def take(self, rows) -> "Offers":
+        """These rows as offers of their own, in the given order; rows may repeat."""
+        columns = {
+            field.name: read_only(getattr(self, field.name)[rows]) for field in fields(self) if field.type is np.ndarray
+        }
+        return replace(self, **columns)
+
+
+def read_offers(
+    path: Path,
+    hardware: Hardware,
+    exchange_rates: Mapping[str, ExchangeRate],
+    *,
+    snapshot: str,
+    unpriced_below_usd_per_hour: float,
+    commitments: Iterable[Commitment] = (),
+    spot: Iterable[SpotRecord] = (),
+) -> Offers:
+    """Offers of a price sheet; a bad cell, unknown GPU or unknown currency is refused with file and line.
+
+    Server price = listed price × GPUs if quoted per GPU; USD = listed / units per USD; a subscription's month is 730 h.
+    Age counts from the first day that `as_of` may mean to the snapshot's date.
+    """
+    cells, faults = parse_columns(path, OfferRow)
+    refuse(faults or reference_faults(path.name, cells, hardware, exchange_rates))
+    text = {name: read_only(cells[name], object) for name in _TEXT}
+    gpus_per_server = read_only(cells["gpus_per_server"], int)
+    usd_per_unit = np.array([1 / exchange_rates[currency].units_per_usd for currency in cells["currency"]])
+    per_server = np.where(text["price_unit"] == "gpu", gpus_per_server, 1)
+
+    def usd(column: str) -> np.ndarray:
+        amount = np.array(cells[column], float) * per_server * usd_per_unit
+        return np.where(amount >= unpriced_below_usd_per_hour, amount, np.nan)
+
+    reserved_1y, yearly = usd("reserved_1y_per_hour"), usd("monthly_subscription_1y_per_month") / HOURS_PER_MONTH
+    listed = {
+        "monthly": usd("monthly_subscription_per_month") / HOURS_PER_MONTH,
+        "reserved_1y": np.where(np.isnan(reserved_1y), yearly, reserved_1y),
+        "reserved_3y": usd("reserved_3y_per_hour"),
+    }
+    on_demand = usd("on_demand_per_hour")
+    provider_names, provider_row = _codes(cells["provider"])
+    places, place_row = _codes(zip(cells["provider"], cells["region"], cells["country"]))
+    snapshot_day = date.fromisoformat(snapshot)
+    return Offers(
+        provider_names=provider_names,
+        places=places,
+        provider_row=provider_row,
+        place_row=place_row,
+        gpu_row=read_only([hardware.index(gpu) for gpu in cells["gpu"]], int),
+        gpus_per_server=gpus_per_server,
+        **{name: read_only(cells[name], float) for name in _NUMBERS},
+        **{name: column for name, column in text.items() if name not in ("gpu", "price_unit")},
+        on_demand_usd_per_hour=read_only(on_demand),
+        spot_usd_per_hour=read_only(usd("spot_per_hour")),
+        **_committed(cells, on_demand, listed, list(commitments)),
+        interruption_fraction_per_month=_interruptions(cells, list(spot)),
+        age_days=read_only([(snapshot_day - first_day(as_of)).days for as_of in cells["as_of"]], float),
+        secondary=read_only(cells["secondary"], bool),
+        date_estimated=read_only(cells["date_estimated"], bool),
+    )
+
+
+_NUMBERS = ("gpu_fraction", "vcpus", "memory_gb", "on_demand_per_hour")
+_TEXT = (
+    "provider", "instance", "gpu", "price_unit", "region", "country", "kind", "currency", "source", "as_of", "notes",
+)  # fmt: skip
+
+
+def reference_faults(file: str, cells, hardware: Hardware, exchange_rates) -> list[Message]:
+    """One message per offer whose GPU or currency the catalogue does not know, or whose GPU fraction makes no sense."""
+    faults = []
+    rows = zip(cells["gpu"], cells["currency"], cells["gpu_fraction"])
+    for line, (gpu, currency, fraction) in enumerate(rows, start=2):
+        try:
+            hardware.index(gpu)
+        except GpudashError as error:
+            faults.append(Message.of("catalogue.offer_gpu", file=file, line=line, **error.values))
+        if currency not in exchange_rates:
+            known = ", ".join(sorted(exchange_rates))
+            faults.append(Message.of("catalogue.currency", file=file, line=line, currency=currency, known=known))
+        if not 0 < fraction <= 1:
+            faults.append(Message.of("catalogue.gpu_fraction", file=file, line=line, value=fraction))
+    return faults
+
+
+def _codes(values) -> tuple[tuple, np.ndarray]:
+    """The distinct values in order of appearance, and for each value its position among them."""
+    positions: dict = {}
+    rows = [positions.setdefault(value, len(positions)) for value in values]
+    return tuple(positions), read_only(rows, int)
+
+
+def _committed(cells, on_demand, listed, commitments) -> dict[str, np.ndarray]:
+    """Committed prices: as listed, else on-demand × (1 - discount) if the provider publishes one for the GPU and term.
+
+    Only discounts against the on-demand price, for the currency of the offer (another currency is another price list).
+    """
+    usable = [row for row in commitments if row.applies and row.base == "on_demand"]
+    columns = {}
+    for kind, term_months in _DERIVED.items():
+        price = listed[kind].copy()
+        origin = np.where(np.isnan(price), "", "catalogue").astype(object)
+        source = np.where(np.isnan(price), "", np.array(cells["source"], object))
+        of_term = [row for row in usable if row.term_months == term_months]
+        for row in np.flatnonzero(np.isnan(price) & ~np.isnan(on_demand)):
+            found = next((entry for entry in of_term if _covers(entry, cells, row)), None)
+            if found:
+                price[row] = on_demand[row] * (1 - found.discount_fraction)
+                origin[row], source[row] = "derived", found.source
+        columns |= {f"{kind}_usd_per_hour": price, f"{kind}_origin": origin, f"{kind}_source": source}
+    return {name: read_only(column) for name, column in columns.items()}
+
+
+def _covers(entry: Commitment, cells, row: int) -> bool:
+    return (
+        entry.provider == cells["provider"][row]
+        and entry.currency == cells["currency"][row]
+        and (not entry.gpus or cells["gpu"][row] in entry.gpus.split(";"))
+        and fnmatchcase(cells["instance"][row], entry.instances)
+    )
+
+
+def _interruptions(cells, spot) -> np.ndarray:
+    """Share of spot servers taken back per month, from the most specific record: region, then instance, then GPU."""
+    known = [row for row in spot if not np.isnan(row.interruption_fraction_per_month)]
+    known.sort(key=lambda row: (row.region == "", "*" in row.instances, row.gpu == ""))
+    by_provider: dict[str, list[SpotRecord]] = {}
+    for record in known:
+        by_provider.setdefault(record.provider, []).append(record)
+    fractions = np.full(len(cells["provider"]), np.nan)
+    for row, (provider, instance, region) in enumerate(zip(cells["provider"], cells["instance"], cells["region"])):
+        for record in by_provider.get(provider, ()):
+            if (
+                record.region in ("", region)
+                and record.gpu in ("", cells["gpu"][row])
+                and fnmatchcase(instance, record.instances)
+            ):
+                fractions[row] = record.interruption_fraction_per_month
+                break
+    return read_only(fractions)
+
+
+def synthetic_offers(offers: Offers, count: int, random_state: int = 0) -> Offers:
+    """`count` offers like the given ones, to measure speed; the prices of each move by one factor from 0.8 to 1.25."""
+    random = np.random.default_rng(random_state)
+    drawn = offers.take(random.integers(len(offers), size=count))
+    factor = 0.8 * (1.25 / 0.8) ** random.random(count)
+    prices = [field.name for field in fields(offers) if field.name.endswith("usd_per_hour")]
+    return replace(drawn, **{name: read_only(getattr(drawn, name) * factor) for name in prices})
