@@ -33,7 +33,7 @@ def coefficient(utilisation_fraction, stepped: bool = False):
 
 
 def dynamic_cost(
-    *, base, reserved_discount_fraction, burst, region_premium_fraction, utilisation_fraction, stepped: bool = False
+    base, reserved_discount_fraction, burst, region_premium_fraction, utilisation_fraction, *, stepped: bool = False
 ) -> dict:
     """`coefficient` and `total` of the published formula, in the currency of `base` and `burst`.
 
