@@ -79,7 +79,7 @@ def _check_file(path: Path, cls, key: tuple[str, ...]) -> Iterator[Message]:
     for line, row in enumerate(zip(*(columns[name] for name in key)), start=2):
         if first.setdefault(row, line) != line:
             named = " / ".join(str(part) for part in row)
-            yield Message.of("catalogue.repeated_key", file=path.name, line=line, key=named, first_line=first[row])
+            yield Message.of("catalogue.repeated_key", file=path.name, line=line, named=named, first_line=first[row])
 
 
 def check_checksums(folder: Path) -> Iterator[Message]:
