@@ -23,7 +23,8 @@ class Offers:
     """One entry per offer (provider, instance, region); money is per whole server and hour, NaN where unpriced.
 
     `gpu_row` points into the hardware, `provider_row` into `provider_names`, `place_row` into `places`
-    (provider, region, country). `gpu_fraction` is below 1 where a "GPU" is a slice of a card.
+    (provider, region, country). `kind` is that of the offer, which may differ from its provider's: RunPod rents out
+    other people's machines as a marketplace and its own as a specialist. `gpu_fraction` is below 1 where a "GPU" is a slice of a card.
     `..._origin` is `catalogue`, `derived` (a published discount applied to the on-demand price) or blank, and
     `..._source` names where that price or discount was read. `on_demand_per_hour` is the listed price in `currency`.
     """

@@ -327,10 +327,10 @@ def _number(cell: str) -> float:
 
 
 def _whole(cell: str) -> int:
-    number = int(float(cell))
-    if number != float(cell) or number < 1:
+    number = _number(cell)
+    if number != int(number) or not 1 <= number < 2**31:
         raise ValueError(cell)
-    return number
+    return int(number)
 
 
 _READERS = {str: str, float: _number, int: _whole, bool: lambda cell: {"yes": True, "": False}[cell], Price: price}
