@@ -16,6 +16,7 @@ from gpudash.units import BYTES_PER_GB, gib
 KV_LAYOUTS = ("latent", "expanded")
 METHODS = ("full", "lora", "qlora")
 RECOMPUTATIONS = ("none", "selective", "full")
+OPTIMIZERS = ("adam", "adam_8bit", "adafactor", "sgd")
 _BYTES_16_BIT = 2
 
 
@@ -113,7 +114,9 @@ def run_time_buffer_gb(model: Model | str, context_tokens, batch_size=1, gpu_cou
     if model.hidden is None:
         share = read_parameters()["vision_activations"]["inference_fraction"]
         return fixed + batch_size * share * _values_per_sample(model) * _BYTES_16_BIT / BYTES_PER_GB
-    tokens = np.minimum(np.asarray(context_tokens, dtype=float) * batch_size, rule["prefill_chunk_tokens"])
+    tokens = np.asarray(context_tokens, dtype=float) * batch_size
+    if _cache_layers(model):  # only generation is cut into chunks: an encoder takes its whole batch at once
+        tokens = np.minimum(tokens, rule["prefill_chunk_tokens"])
     width = 2 * model.hidden + 2 * _active_width(model)
     activations = tokens * width * _BYTES_16_BIT * rule["activation_copies"]
     logits = batch_size * (model.vocabulary or 0) * rule["logits_bytes"] if _cache_layers(model) else 0
@@ -172,6 +175,23 @@ def inference_memory(
     )
 
 
+def measured_inference_gb(
+    model: Model | str, weight_precision: Precision | str, kv_precision: Precision | str, context_tokens, batch_size=1,
+    *, memory_kind: str,
+):  # fmt: skip
+    """What a published measurement of that kind would show, with its 90 % band: (expected, low, high).
+
+    weights + cache x copies + overhead; `memory_kind` is the publisher's own words ("nvidia-smi ...", "torch max
+    memory allocated"). Overheads are medians of published figures: data/memory_parameters.yaml, measured_kinds.
+    """
+    precision = _precision(weight_precision)
+    rule = next(rule for rule in read_parameters()["measured_kinds"] if rule["contains"] in memory_kind)
+    overhead = rule["quantised_overhead_gb" if precision.bits < 16 else "overhead_gb"]
+    cache = kv_cache_gb(model, context_tokens, batch_size, kv_precision=kv_precision)
+    expected = weights_gb(model, precision) + cache * rule["cache_copies"] + overhead
+    return expected, expected * rule["low_factor"], expected * rule["high_factor"]
+
+
 def maximum_batch(
     model: Model | str,
     weight_precision: Precision | str,
@@ -224,7 +244,7 @@ def training_memory(
     """
     model, rules = _model(model), read_parameters()["training"]
     precision = _training_precision(_precision(weight_precision), method, rules)
-    _check_training(method, optimizer, zero_stage, recomputation, rules)
+    _check_training(method, optimizer, zero_stage, recomputation)
     ranks = tensor_parallel * pipeline_parallel
     data_parallel = np.asarray(gpu_count) / ranks
     if np.any(data_parallel < 1) or np.any(data_parallel % 1):
@@ -398,10 +418,10 @@ def _training_precision(precision: Precision, method: str, rules: dict) -> Preci
     return precision
 
 
-def _check_training(method: str, optimizer: str, zero_stage: int, recomputation: str, rules: dict) -> None:
+def _check_training(method: str, optimizer: str, zero_stage: int, recomputation: str) -> None:
     choices = {
         "method": (method, METHODS),
-        "optimizer": (optimizer, tuple(rules["optimizer_bytes"])),
+        "optimizer": (optimizer, OPTIMIZERS),
         "zero_stage": (zero_stage, (0, 1, 2, 3)),
         "recomputation": (recomputation, RECOMPUTATIONS),
     }

@@ -154,7 +154,7 @@ def custom_model(*, name: str = "custom", **geometry) -> Model:
         given["active_params_b"] = given["params_b"] * fraction
     given.setdefault("active_params_b", given["params_b"])
     model = Model(name=name, title=given.pop("title", name), family=given.pop("family", "language"), **given)
-    return _checked(_completed(model))
+    return _checked(_completed(_checked(model)))
 
 
 def params_of_geometry(
@@ -164,7 +164,8 @@ def params_of_geometry(
     """Total and active parameters, in billions, of a decoder with gated feed-forward layers.
 
     layers x (2 x hidden x head_dim x (heads + kv_heads) + 3 x hidden x width x experts)
-    + vocabulary x hidden x (1 or 2); for a dense model experts = 1 and width = intermediate. The active count uses `active_experts`.
+    + vocabulary x hidden x (1 or 2); for a dense model experts = 1 and width = intermediate.
+    The active count uses `active_experts`.
     Norms, biases and routers are left out (below 0.1 %). Source: Vaswani 2017; Shazeer 2020 for the gate.
     """
     kv_heads = kv_heads or heads
