@@ -1,0 +1,35 @@
+# Two commands are enough on a fresh machine: `make run` starts the dashboard, `make test` runs all tests.
+# Both make the environment in .venv first, once per change of the requirements.
+
+PORT ?= 8501
+PYTHON := .venv/bin/python
+digest = $(shell cat $(1) | cksum | cut -d ' ' -f 1)
+RUN_READY := .venv/ready-run-$(call digest,requirements.txt)
+TEST_READY := .venv/ready-test-$(call digest,requirements.txt requirements-dev.txt)
+
+.PHONY: run test lint bench accuracy
+
+run: $(RUN_READY)
+	.venv/bin/streamlit run app.py --server.port $(PORT)
+
+test: $(TEST_READY)
+	.ci/environment chromium
+	$(PYTHON) -m pytest
+
+lint: $(TEST_READY)
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m ruff format --check .
+
+bench: $(RUN_READY)
+	$(PYTHON) -m bench.evaluate
+
+accuracy: $(TEST_READY)
+	$(PYTHON) -m fit.accuracy
+
+$(RUN_READY):
+	.ci/environment packages requirements.txt
+	touch $@
+
+$(TEST_READY):
+	.ci/environment packages requirements-dev.txt
+	touch $@

@@ -1,0 +1,84 @@
+"""Documents from outside, YAML or JSON, as plain values: bounded in size and depth, no aliases, no repeated keys."""
+
+import datetime
+import json
+from typing import Any
+
+import yaml
+
+from gpudash.errors import GpudashError
+from gpudash.tables import parse_yaml
+
+# Limits of our choice: the largest honest document (three years of hourly demand) is below 1 MB, 60,000 values, 4 deep.
+MEGABYTES = 5
+VALUES = 300_000
+DEPTH = 10
+
+
+def decode_document(content: bytes, name: str) -> Any:
+    """The values in a file's bytes; `name` is what the sentence calls the file.
+
+    Raises GpudashError when it is too large or nested, not UTF-8 text, not YAML or JSON, or holds a reference.
+    """
+    if len(content) > MEGABYTES * 1_000_000:
+        raise GpudashError("errors.document_too_large", file=name, limit=MEGABYTES)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise GpudashError("errors.document_not_text", file=name, position=error.start) from None
+    return parse_document(text, name)
+
+
+def parse_document(text: str, name: str) -> Any:
+    """YAML or JSON text as plain values; dates become text, as the Scenario holds them."""
+    if text.lstrip().startswith(("{", "[")):
+        try:
+            return _plain(json.loads(text, object_pairs_hook=_unique, parse_constant=float), name)
+        except (ValueError, RecursionError):
+            pass  # YAML in brackets, or neither: the YAML reader says which line
+    return _plain(_yaml(text, name), name)
+
+
+def _yaml(text: str, name: str) -> Any:
+    try:
+        _refuse_references(text, name)
+        return parse_yaml(text)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise GpudashError(
+            "errors.document_unreadable", file=name, line=mark.line + 1 if mark else 1, problem=error.problem
+        ) from None
+    except (yaml.YAMLError, ValueError, RecursionError):
+        raise GpudashError("errors.document_not_yaml", file=name) from None
+
+
+def _refuse_references(text: str, name: str) -> None:
+    """A few aliases can unfold to more values than memory holds; nothing here needs them."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    for count, event in enumerate(yaml.parse(text, Loader=loader)):
+        if isinstance(event, yaml.AliasEvent):
+            raise GpudashError("errors.document_reference", file=name, line=event.start_mark.line + 1)
+        if count > VALUES:
+            raise GpudashError("errors.document_too_many_values", file=name, limit=VALUES)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise GpudashError("errors.json_repeated_key", name=next(key for key in keys if keys.count(key) > 1))
+    return values
+
+
+def _plain(value: Any, name: str, depth: int = 0) -> Any:
+    if depth > DEPTH:
+        raise GpudashError("errors.document_too_deep", file=name, limit=DEPTH)
+    if isinstance(value, dict):
+        return {key: _plain(item, name, depth + 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item, name, depth + 1) for item in value]
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    raise GpudashError("errors.document_kind_of_value", file=name, value=str(value)[:80])
