@@ -24,9 +24,9 @@ class Offers:
 
     `gpu_row` points into the hardware, `provider_row` into `provider_names`, `place_row` into `places`
     (provider, region, country). `kind` is that of the offer, which may differ from its provider's: RunPod rents out
-    other people's machines as a marketplace and its own as a specialist. `gpu_fraction` is below 1 where a "GPU" is a slice of a card.
-    `..._origin` is `catalogue`, `derived` (a published discount applied to the on-demand price) or blank, and
-    `..._source` names where that price or discount was read. `on_demand_per_hour` is the listed price in `currency`.
+    other people's machines as a marketplace and its own as a specialist. `gpu_fraction` is below 1 where a "GPU" is a
+    slice of a card. `..._origin` is `catalogue`, `derived` (a published discount applied to the on-demand price) or
+    blank, and `..._source` names where it was read. `on_demand_per_hour` is the listed price in `currency`.
     """
 
     provider_names: tuple[str, ...]
