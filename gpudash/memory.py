@@ -1,6 +1,7 @@
 """How much GPU memory a model needs: weights, KV cache and run-time buffer; training state and activations.
 
 All formulas take numbers or numpy arrays. `_gb` is 10⁹ bytes. Models and precisions may be given by name.
+Serving and training are one module because they share weights, verdict and warnings; each has its own section.
 """
 
 from dataclasses import dataclass

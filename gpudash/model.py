@@ -142,6 +142,7 @@ def custom_model(*, name: str = "custom", **geometry) -> Model:
     Raises `model.no_size` when neither is enough.
     """
     given = {field: value for field, value in geometry.items() if value is not None}
+    _check_positive(given)
     fraction = given.pop("active_params_fraction", None)
     if "params_b" not in given:
         missing = [field for field in ("layers", "hidden", "intermediate", "heads", "vocabulary") if field not in given]
@@ -154,7 +155,7 @@ def custom_model(*, name: str = "custom", **geometry) -> Model:
         given["active_params_b"] = given["params_b"] * fraction
     given.setdefault("active_params_b", given["params_b"])
     model = Model(name=name, title=given.pop("title", name), family=given.pop("family", "language"), **given)
-    return _checked(_completed(_checked(model)))
+    return _checked(_completed(model))
 
 
 def params_of_geometry(
@@ -244,12 +245,22 @@ def _attention_kind(known: dict) -> str:
     return "hybrid" if known.get("layers_with_kv_cache", known["layers"]) < known["layers"] else "full"
 
 
-def _checked(model: Model) -> Model:
-    """The model itself, if its fields agree with each other; else a sentence saying which do not."""
-    for field in ("params_b", "active_params_b", "layers", "hidden", "heads", "kv_heads", "head_dim", "vocabulary"):
-        value = getattr(model, field)
+_POSITIVE = (
+    *("params_b", "active_params_b", "active_params_fraction", "layers", "hidden", "intermediate"),
+    *("heads", "kv_heads", "head_dim", "experts", "active_experts", "expert_intermediate", "vocabulary"),
+)
+
+
+def _check_positive(given: dict) -> None:
+    for field in _POSITIVE:
+        value = given.get(field)
         if value is not None and not value > 0:
             raise GpudashError("model.not_positive", field=field, value=value)
+
+
+def _checked(model: Model) -> Model:
+    """The model itself, if its fields agree with each other; else a sentence saying which do not."""
+    _check_positive(vars(model))
     if model.active_params_b > model.params_b * (1 + 1e-9):
         raise GpudashError("model.more_active_than_total", active=model.active_params_b, total=model.params_b)
     if model.attention is not None and model.attention not in ATTENTION_KINDS:

@@ -18,6 +18,7 @@ from gpudash.tables import DATA, read_rows
 NOT_DECODER_SHAPED = {
     "t5-small", "t5-base", "t5-large", "t0-3b", "mt0-xxl", "whisper-large", "whisper-medium", "whisper-small",
     "llama-4-scout", "llama-4-maverick", "gemma-3-4b", "gemma-3-12b", "minimax-text-01",
+    "nemotron-3-nano",
 }  # fmt: skip
 
 
@@ -141,6 +142,8 @@ def test_fields_that_follow_from_others_follow_an_override():
     "given",
     [
         {"params_b": 0},
+        {"params_b": 7, "active_params_fraction": 0},
+        {"layers": 32, "hidden": 4096, "heads": 0, "intermediate": 11008, "vocabulary": 32000},
         {"params_b": 7, "layers": -1},
         {"params_b": 7, "active_params_b": 8},
         {"params_b": 7, "layers": 32, "layers_with_kv_cache": 33},
