@@ -5,7 +5,8 @@ take floats or numpy arrays that broadcast, so one call serves one card or a who
 """
 
 import difflib
-from dataclasses import dataclass, fields
+import re
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 
 import numpy as np
@@ -19,26 +20,35 @@ BAND_90_SIGMAS = 1.6449  # exact: 5 % of a normal distribution lie above it
 ALL_REDUCES_PER_LAYER = 2  # one after attention, one after the feed-forward part
 ACTIVATION_BYTES = 2  # activations travel between GPUs in 16 bit
 FLOPS_PER_MULTIPLY_ADD = 2
+# A card of about the median of the measured rows, for which the fractions below hold as they stand. Another choice
+# only changes the fractions, not the predictions.
+REFERENCE_TFLOPS = 500
+REFERENCE_GB_PER_S = 2000
 
 
 @dataclass(frozen=True)
 class EngineParameters:
     """How much of the hardware one engine reaches on one vendor's cards; floats, or one value per card.
 
+    The exponents say how far an engine keeps up with a faster card: 1 means the same fraction of every card.
     `sigma_log` is the standard deviation of log(measured / predicted) on rows the fit has not seen.
     """
 
     bandwidth_fraction: float
+    bandwidth_exponent: float
     compute_16bit_fraction: float
     compute_8bit_fraction: float
     compute_4bit_fraction: float
+    compute_exponent: float
+    prefill_fraction: float  # compute reached in prefill, relative to decode
+    decode_attention_fraction: float  # of the 16-bit peak, by attention of single tokens
     layer_s: float  # fixed time per layer and step
     layer_doubling_s: float  # more of it per doubling of the GPUs in tensor parallel
     request_s: float  # fixed time per request and step
-    prefill_fraction: float  # compute reached in prefill, relative to decode
     link_fraction: float
     sigma_log: float
     sigma_log_without_link: float  # several GPUs over PCIe only
+    sigma_log_new_card: float  # cards of which the fit saw no row
 
     @classmethod
     def stack(cls, parameters: "list[EngineParameters]") -> "EngineParameters":
@@ -50,44 +60,89 @@ class EngineParameters:
         by_bits = np.where(np.equal(compute_bits, 8), self.compute_8bit_fraction, self.compute_16bit_fraction)
         return np.where(np.equal(compute_bits, 4), self.compute_4bit_fraction, by_bits)
 
+    def reached_gb_per_s(self, bandwidth_gb_per_s):
+        """Memory bandwidth that reading weights and cache reaches, at most all of it."""
+        pace = (bandwidth_gb_per_s / REFERENCE_GB_PER_S) ** (self.bandwidth_exponent - 1)
+        return bandwidth_gb_per_s * np.minimum(self.bandwidth_fraction * pace, 1)
+
+    def reached_tflops(self, peak_tflops, fraction):
+        """Arithmetic rate that dense or attention operations reach."""
+        return peak_tflops * fraction * (peak_tflops / REFERENCE_TFLOPS) ** (self.compute_exponent - 1)
+
+
+@dataclass(frozen=True)
+class _EngineRow:
+    parameters: EngineParameters
+    measured_gpus: frozenset[str]
+
 
 @lru_cache(maxsize=1)
-def _engine_table() -> dict[tuple[str, str], tuple[EngineParameters, frozenset[str]]]:
+def _engine_table() -> dict[tuple[str, str, str], _EngineRow]:
     path = DATA / "engines.csv"
     columns = read_columns(path)
     values = [numbers(columns[field.name], path, field.name) for field in fields(EngineParameters)]
     parameters = [EngineParameters(*map(float, row)) for row in zip(*values)]
     measured = [frozenset(filter(None, cell.split("; "))) for cell in columns["measured_gpus"]]
-    return dict(zip(zip(columns["engine"], columns["vendor"]), zip(parameters, measured)))
+    keys = zip(columns["engine"], columns["vendor"], columns["cards"])
+    return dict(zip(keys, map(_EngineRow, parameters, measured)))
+
+
+@lru_cache(maxsize=1)
+def _engine_spellings() -> dict[str, str]:
+    aliases = read_columns(DATA / "engine_aliases.csv")
+    spellings = {_spelling(alias): engine for alias, engine in zip(aliases["alias"], aliases["engine"])}
+    return spellings | {_spelling(engine): engine for engine in engine_names()}
+
+
+def _spelling(name: str) -> str:
+    """A name without case, spaces, hyphens, and a version at its end: `vLLM (2025-12)` and `vllm` are one."""
+    without_version = re.sub(r"[\s(v]*\d[\d.\-]*\)?$", "", name.strip().lower())
+    return re.sub(r"[\s_-]", "", without_version or name.lower())
 
 
 def engine_names() -> tuple[str, ...]:
     """Engines that a user may name, in the order of data/engines.csv."""
-    return tuple(dict.fromkeys(engine for engine, _ in _engine_table()))
+    return tuple(dict.fromkeys(engine for engine, _, _ in _engine_table()))
 
 
-def _row_for(engine: str, vendor: str):
-    table = _engine_table()
-    if engine not in engine_names():
-        known = difflib.get_close_matches(engine, engine_names(), cutoff=0) or engine_names()
-        raise GpudashError("speed.unknown_engine", engine=engine, nearest=", ".join(known))
-    return next(table[key] for key in ((engine, vendor), (UNKNOWN, vendor), (UNKNOWN, "any")) if key in table)
+def engine_name(name: str) -> str:
+    """The engine behind a spelling; raises `speed.unknown_engine` with the nearest names."""
+    spellings = _engine_spellings()
+    if _spelling(name) not in spellings:
+        known = difflib.get_close_matches(name.lower(), engine_names(), cutoff=0.4) or engine_names()
+        raise GpudashError("speed.unknown_engine", engine=name, nearest=", ".join(known))
+    return spellings[_spelling(name)]
 
 
-def engine_parameters(engine: str, vendor) -> EngineParameters:
-    """Parameters of an engine on a vendor's cards; with a sequence of vendors, one value per card in each field.
+def _row(engine: str, vendor: str, architecture: str, gpu: str) -> _EngineRow:
+    table, engine = _engine_table(), engine_name(engine)
+    rows = ((engine, vendor, gpu), (engine, vendor, architecture), (engine, vendor, ""), (UNKNOWN, vendor, ""))
+    return next((table[row] for row in rows if row in table), table[UNKNOWN, "any", ""])
 
-    An engine nobody measured on that vendor falls back to the vendor's `unknown` row, then to the widest row of all.
-    Raises `speed.unknown_engine` with the nearest names.
+
+def engine_parameters(engine: str, vendor: str, architecture: str = "", gpu: str = "") -> EngineParameters:
+    """Parameters of an engine on a card, the band widened where no row of that card was seen.
+
+    The row of the GPU itself comes first, then that of its architecture, its vendor, the vendor's `unknown` engine, and
+    the widest of all. Raises `speed.unknown_engine` with the nearest names.
     """
-    if isinstance(vendor, str):
-        return _row_for(engine, vendor)[0]
-    return EngineParameters.stack([_row_for(engine, name)[0] for name in vendor])
+    row = _row(engine, vendor, architecture, gpu)
+    if not gpu or gpu in row.measured_gpus:
+        return row.parameters
+    sigma = row.parameters.sigma_log_new_card
+    without_link = max(sigma, row.parameters.sigma_log_without_link)
+    return replace(row.parameters, sigma_log=sigma, sigma_log_without_link=without_link)
 
 
-def is_measured(engine: str, vendor: str, gpu: str) -> bool:
+def card_parameters(engine: str, hardware, rows) -> EngineParameters:
+    """Parameters of an engine on several cards of the catalogue's `hardware`: one value per card in each field."""
+    cards = ((str(hardware.vendor[row]), str(hardware.architecture[row]), hardware.names[row]) for row in rows)
+    return EngineParameters.stack([engine_parameters(engine, *card) for card in cards])
+
+
+def is_measured(engine: str, vendor: str, architecture: str, gpu: str) -> bool:
     """Whether the fit of this engine saw rows of this card."""
-    return gpu in _row_for(engine, vendor)[1]
+    return gpu in _row(engine, vendor, architecture, gpu).measured_gpus
 
 
 @dataclass(frozen=True)
@@ -225,22 +280,24 @@ def _pcie_gb_per_s() -> dict[str, float]:
 def decode_step_s(transformer: Transformer, cards: Cards, parameters, *, gpu_count, batch_size, context_tokens):
     """Time in which every running request gains one token, in seconds.
 
-    (W + B × kv × c) / (n × BW × eb) + 2 × P × B / (n × F × ec) + attention + L × (tl + tc × log2 n) + B × ts
-    + B × all-reduce / (link × el), with c the tokens in a request's cache.
+    W / (n × BW) + B × (kv × c / (n × BW) + 2 × P / (n × F) + 4 × L × heads × head_dim × c / (n × A) + ts
+    + all-reduce / link) + L × (tl + tc × log2 n), with c the tokens in a request's cache and BW, F, A, link the rates
+    that the engine reaches.
     Source of the form: fitted on data/measured/inference.csv, see docs/accuracy.md.
     """
     seen = transformer.seen_tokens(context_tokens)
-    read_gb = transformer.weights_touched_gb(batch_size) / gpu_count
-    read_gb = read_gb + batch_size * seen * transformer.kv_gb_per_token_and_gpu(gpu_count)
-    attention_flops = 2 * FLOPS_PER_MULTIPLY_ADD * transformer.layers * transformer.attention_values * seen
-    return (
-        read_gb / (cards.bandwidth_gb_per_s * parameters.bandwidth_fraction)
-        + batch_size * _dense_s_per_token(transformer, cards, parameters, gpu_count)
-        + batch_size * _attention_s(attention_flops, cards, parameters, gpu_count)
-        + _layers_s(transformer, parameters, gpu_count)
-        + batch_size * parameters.request_s
-        + batch_size * _link_s_per_token(transformer, cards, parameters, gpu_count)
+    reached_gb_per_s = parameters.reached_gb_per_s(cards.bandwidth_gb_per_s)
+    attention = _attention_tflop(transformer, seen) / gpu_count
+    attention_tflops = parameters.reached_tflops(cards.peak_16bit_tflops, parameters.decode_attention_fraction)
+    per_request_s = (
+        seen * transformer.kv_gb_per_token_and_gpu(gpu_count) / reached_gb_per_s
+        + _dense_s_per_token(transformer, cards, parameters, gpu_count)
+        + attention / attention_tflops
+        + parameters.request_s
+        + _link_s_per_token(transformer, cards, parameters, gpu_count)
     )
+    weights_s = transformer.weights_touched_gb(batch_size) / (gpu_count * reached_gb_per_s)
+    return weights_s + batch_size * per_request_s + _layers_s(transformer, parameters, gpu_count)
 
 
 def prefill_s(
@@ -248,27 +305,32 @@ def prefill_s(
 ):
     """Time to process the prompts of a batch, in seconds; `cached_fraction` of each lies in the prefix cache.
 
-    B × (2 × P × i / (n × F × ec × ep) + attention + i × all-reduce / (link × el)) + L × (tl + tc × log2 n);
-    causal attention costs 2 × L × heads × head_dim × i² FLOPs, of which the cached part squared is saved.
+    W / (n × BW) + B × ((2 × P × i / (n × F) + attention) / ep + i × all-reduce / link) + L × (tl + tc × log2 n);
+    causal attention costs 2 × L × heads × head_dim × i² FLOPs, of which the cached part squared is saved. The weights
+    are read once: it is what a short prompt waits for.
     """
     tokens = context_tokens * (1 - cached_fraction)
     pairs = transformer.attended_pairs(context_tokens) - transformer.attended_pairs(context_tokens * cached_fraction)
-    attention_flops = 2 * FLOPS_PER_MULTIPLY_ADD * transformer.layers * transformer.attention_values * pairs
-    compute_s = tokens * _dense_s_per_token(transformer, cards, parameters, gpu_count)
-    compute_s = compute_s + _attention_s(attention_flops, cards, parameters, gpu_count)
+    attention = _attention_tflop(transformer, pairs) / gpu_count
+    attention_tflops = parameters.reached_tflops(cards.peak_16bit_tflops, parameters.compute_16bit_fraction)
+    compute_s = tokens * _dense_s_per_token(transformer, cards, parameters, gpu_count) + attention / attention_tflops
     link_s = tokens * _link_s_per_token(transformer, cards, parameters, gpu_count)
+    touched_gb = transformer.weights_touched_gb(batch_size * tokens) / gpu_count
+    weights_s = touched_gb / parameters.reached_gb_per_s(cards.bandwidth_gb_per_s)
     per_request_s = compute_s / parameters.prefill_fraction + link_s
-    return batch_size * per_request_s + _layers_s(transformer, parameters, gpu_count)
+    return weights_s + batch_size * per_request_s + _layers_s(transformer, parameters, gpu_count)
 
 
 def _dense_s_per_token(transformer, cards, parameters, gpu_count):
     tflop = FLOPS_PER_MULTIPLY_ADD * transformer.active_params_b * PARAMS_PER_B / FLOPS_PER_TFLOPS
-    return tflop / (gpu_count * cards.peak_tflops * parameters.compute_fraction(cards.compute_bits))
+    fraction = parameters.compute_fraction(cards.compute_bits)
+    return tflop / (gpu_count * parameters.reached_tflops(cards.peak_tflops, fraction))
 
 
-def _attention_s(flops, cards, parameters, gpu_count):
-    peak = gpu_count * cards.peak_16bit_tflops * FLOPS_PER_TFLOPS * parameters.compute_16bit_fraction
-    return flops / peak
+def _attention_tflop(transformer, pairs):
+    """Scores and weighted sum, one multiply-add each per pair of tokens and value of the heads."""
+    flops = 2 * FLOPS_PER_MULTIPLY_ADD * transformer.layers * transformer.attention_values * pairs
+    return flops / FLOPS_PER_TFLOPS
 
 
 def _layers_s(transformer, parameters, gpu_count):

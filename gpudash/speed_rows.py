@@ -1,0 +1,248 @@
+"""Predictions for a table of set-ups, one per row: `speed-batch`, the fit and the accuracy report read rows alike."""
+
+import re
+from dataclasses import dataclass, fields
+from functools import lru_cache
+
+import numpy as np
+
+from gpudash.errors import GpudashError
+from gpudash.model import custom_model, load_model, load_precision
+from gpudash.result import Message
+from gpudash.speed import (
+    BAND_90_SIGMAS,
+    Cards,
+    EngineParameters,
+    Transformer,
+    decode_step_s,
+    engine_name,
+    engine_parameters,
+    inference_speed,
+    prefill_s,
+)
+from gpudash.tables import DATA, read_yaml
+from gpudash.units import BYTES_PER_GB, MS_PER_S
+
+# Other headings under which the same column is published.
+_HEADINGS = {
+    "layers": "n_layers",
+    "heads": "n_heads",
+    "kv_heads": "n_kv_heads",
+    "weight_precision": "precision",
+    "context_tokens": "input_tokens",
+    "batch_size": "batch_or_concurrency",
+}
+_GEOMETRY = ("params_b", "active_params_b", "layers", "hidden", "heads", "kv_heads", "head_dim")
+_COUNTS = _GEOMETRY[2:]
+
+
+@dataclass(frozen=True)
+class SetUps:
+    """Rows of a table as columns that the formulas take; a row that cannot be read says so in `because`."""
+
+    transformer: Transformer
+    cards: Cards
+    usable_gb: np.ndarray
+    engine: tuple[str, ...]
+    vendor: tuple[str, ...]
+    architecture: tuple[str, ...]
+    gpu: tuple[str, ...]
+    phase: np.ndarray
+    gpu_count: np.ndarray
+    tensor_parallel: np.ndarray
+    stages: np.ndarray  # pipeline stages working at the same time
+    layer_split: np.ndarray  # layers spread over the GPUs, one GPU at work at a time
+    batch_size: np.ndarray
+    context_tokens: np.ndarray
+    output_tokens: np.ndarray
+    because: tuple[Message | None, ...]
+
+    def __len__(self) -> int:
+        return len(self.because)
+
+    def parameters(self) -> EngineParameters:
+        """The engine parameters of every row."""
+        names = [engine if engine else "unknown" for engine in self.engine]
+        return EngineParameters.stack(list(map(engine_parameters, names, self.vendor, self.architecture, self.gpu)))
+
+    def take(self, chosen: np.ndarray) -> "SetUps":
+        """The chosen rows (a mask or indices)."""
+        return _map_columns(self, lambda column: _taken(column, chosen))
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a row should measure, and the 90 % band; NaN where `because` says why not.
+
+    Output tokens/s, or prompt tokens/s in rows of phase `prefill`, or milliseconds in rows of phase `prefill_latency`.
+    """
+
+    predicted: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    because: tuple[Message | None, ...]
+
+
+def predict_rows(columns: dict[str, list[str]], hardware) -> Predictions:
+    """Predicted speed of every row of a table with the columns of data/measured/inference.csv (text cells)."""
+    set_ups = read_set_ups(columns, hardware)
+    parameters = set_ups.parameters()
+    predicted = predict(set_ups, parameters)
+    over_pcie = (set_ups.tensor_parallel > 1) & ~set_ups.cards.has_fast_link(set_ups.tensor_parallel)
+    sigma = np.where(over_pcie, parameters.sigma_log_without_link, parameters.sigma_log)
+    factor = np.exp(BAND_90_SIGMAS * sigma)
+    unpublished = Message.of("speed.unpublished_figures_row")
+    because = tuple(
+        reason or (None if np.isfinite(value) else unpublished) for reason, value in zip(set_ups.because, predicted)
+    )
+    return Predictions(predicted, predicted / factor, predicted * factor, because)
+
+
+def predict(set_ups: SetUps, parameters: EngineParameters) -> np.ndarray:
+    """The figure that each row's phase measures.
+
+    A batch that memory cannot hold runs with as many requests as fit. In a pipeline of n stages each stage works on one
+    n-th of the batch, so n times the rate of one GPU; a layer split uses one GPU at a time.
+    """
+    batch = np.minimum(set_ups.batch_size, _largest_batch(set_ups))
+    together = np.maximum(batch / set_ups.stages, 1)
+    where = (set_ups.transformer, set_ups.cards, parameters)
+    load = {"gpu_count": set_ups.tensor_parallel, "batch_size": together, "context_tokens": set_ups.context_tokens}
+    speed = inference_speed(*where, **load, output_tokens=set_ups.output_tokens)
+    step_s = decode_step_s(*where, **load | {"context_tokens": set_ups.context_tokens + set_ups.output_tokens / 2})
+    prompts_s = prefill_s(*where, **load)
+    split = np.where(set_ups.layer_split, set_ups.gpu_count, 1.0) ** _choice("layer_split_prefill_exponent")
+    by_phase = {
+        "end_to_end": speed.output_tokens_per_s * np.minimum(set_ups.stages, batch),
+        "decode": together / step_s,
+        "prefill": together * set_ups.context_tokens / prompts_s * split,
+        "prefill_latency": prompts_s * MS_PER_S,
+    }
+    predicted = np.full(len(set_ups), np.nan)
+    for phase, values in by_phase.items():
+        predicted = np.where(set_ups.phase == phase, values, predicted)
+    return np.where([reason is None for reason in set_ups.because], predicted, np.nan)
+
+
+def _largest_batch(set_ups: SetUps):
+    """Requests whose cache fits beside the weights: (share × memory × n - W) / (kv × (i + o)), at least one."""
+    transformer = set_ups.transformer
+    free_gb = _choice("memory_share_fraction") * set_ups.usable_gb * set_ups.gpu_count - transformer.weights_gb
+    tokens = transformer.seen_tokens(set_ups.context_tokens + set_ups.output_tokens)
+    return np.maximum(free_gb / (transformer.kv_bytes_per_token / BYTES_PER_GB * tokens), 1)
+
+
+def read_set_ups(columns: dict[str, list[str]], hardware) -> SetUps:
+    """Rows of text cells as columns of numbers; what is blank is taken from the model's preset, else estimated."""
+    count = len(next(iter(columns.values()), []))
+    cells = {name: columns.get(name) or columns.get(_HEADINGS.get(name, ""), [""] * count) for name in _needed()}
+    because: list[Message | None] = [None] * count
+    transformers, rows, engines, compute_bits = [], [], [], []
+    for index in range(count):
+        row = {name: column[index] for name, column in cells.items()}
+        try:
+            transformer = _transformer(
+                *(row[name] for name in ("model", *_GEOMETRY, "weight_precision", "kv_precision"))
+            )
+            gpu, engine = _gpu_row(hardware, row["gpu"]), engine_name(row["engine"] or "unknown")
+        except (GpudashError, ValueError) as error:
+            because[index] = _reason(error)
+            transformer, gpu, engine = _BLANK, 0, "unknown"
+        transformers.append(transformer)
+        rows.append(gpu)
+        engines.append(engine)
+        compute_bits.append(transformer.compute_bits)
+    rows = np.array(rows, dtype=int)
+    gpu_count = _numbers(cells["gpu_count"], 1)
+    pipeline = np.array([cell.startswith("PP") for cell in cells["parallelism"]], dtype=bool)
+    layer_split = np.array([cell.startswith("layer-split") for cell in cells["parallelism"]], dtype=bool)
+    return SetUps(
+        transformer=_stack(transformers),
+        cards=Cards.of(hardware, rows, np.array(compute_bits)),
+        usable_gb=np.asarray(hardware.usable_gb)[rows],
+        engine=tuple(engines),
+        vendor=tuple(str(hardware.vendor[row]) for row in rows),
+        architecture=tuple(str(hardware.architecture[row]) for row in rows),
+        gpu=tuple(hardware.names[row] for row in rows),
+        phase=np.array([cell or "end_to_end" for cell in cells["phase"]]),
+        gpu_count=gpu_count,
+        tensor_parallel=np.where(pipeline | layer_split, 1.0, gpu_count),
+        stages=np.where(pipeline, gpu_count, 1.0),
+        layer_split=layer_split,
+        batch_size=_numbers(cells["batch_size"], _choice("unlimited_batch_requests")),
+        context_tokens=_numbers(cells["context_tokens"], _choice("unstated_context_tokens")),
+        output_tokens=_numbers(cells["output_tokens"], _choice("unstated_output_tokens")),
+        because=tuple(because),
+    )
+
+
+def _needed():
+    where = ("gpu", "gpu_count", "parallelism", "engine", "phase")
+    load = ("context_tokens", "output_tokens", "batch_size")
+    return ("model", *_GEOMETRY, "weight_precision", "kv_precision", *where, *load)
+
+
+@lru_cache(maxsize=4096)
+def _transformer(model: str, *cells: str) -> Transformer:
+    """The model of a row: its own geometry where given, else the preset's, else estimated from the parameters."""
+    *geometry, weight_precision, kv_precision = cells
+    given = {name: float(cell) for name, cell in zip(_GEOMETRY, geometry) if cell}
+    given |= {name: round(given[name]) for name in _COUNTS if name in given}
+    try:
+        known = load_model(model).with_overrides(**given)
+    except GpudashError:
+        if not given:
+            raise
+        known = custom_model(**given)
+    weights = weight_precision or known.published_precision or "bf16"
+    return Transformer.of(known, load_precision(weights).name, load_precision(kv_precision or "bf16").name)
+
+
+_BLANK = Transformer(*([np.nan] * 8), compute_bits=16)
+
+
+def _gpu_row(hardware, name: str) -> int:
+    return hardware.index(re.sub(r"\s*\(.*\)$", "", name))
+
+
+def _reason(error: Exception) -> Message:
+    if isinstance(error, GpudashError):
+        return Message.of(error.code, **error.values)
+    return Message.of("speed.unreadable_row", cell=str(error))
+
+
+def _numbers(cells, otherwise: float) -> np.ndarray:
+    """Cells as numbers; blank and text (such as "max") take the other value."""
+    values = np.full(len(cells), float(otherwise))
+    for index, cell in enumerate(cells):
+        try:
+            values[index] = float(cell)
+        except ValueError:
+            continue
+    return values
+
+
+@lru_cache(maxsize=1)
+def _choices() -> dict:
+    return read_yaml(DATA / "speed_parameters.yaml")
+
+
+def _choice(name: str) -> float:
+    return _choices()[name]["value"]
+
+
+def _stack(transformers: list[Transformer]) -> Transformer:
+    columns = zip(*([getattr(t, field.name) for field in fields(Transformer)] for t in transformers))
+    return Transformer(*map(np.array, columns))
+
+
+def _taken(column, chosen):
+    if isinstance(column, np.ndarray):
+        return column[chosen]
+    if isinstance(column, tuple):
+        return tuple(np.array(column, dtype=object)[chosen])
+    return _map_columns(column, lambda inner: _taken(inner, chosen))
+
+
+def _map_columns(record, function):
+    return type(record)(*(function(getattr(record, field.name)) for field in fields(record)))
