@@ -1,0 +1,273 @@
+"""What each command of `python -m gpudash` does: options in, plain JSON values out. Heavy modules load when needed."""
+
+import math
+import sys
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from gpudash.documents import MEGABYTES, decode_document
+from gpudash.errors import GpudashError
+from gpudash.result import Message
+from gpudash.scenario import Scenario
+from gpudash.text import Text
+
+# Options that are inputs of the Scenario under a shorter name; the Scenario checks them.
+INPUTS = {
+    "model": "workload.model",
+    "weights": "workload.weight_precision",
+    "kv": "workload.kv_precision",
+    "kv_layout": "workload.kv_layout",
+    "context_tokens": "workload.context_tokens",
+    "output_tokens": "workload.output_tokens",
+    "engine": "workload.engine",
+    "method": "workload.training_method",
+    "optimizer": "workload.optimizer",
+    "zero_stage": "workload.zero_stage",
+}
+MOST_GPUS_OR_REQUESTS = 1_000_000  # our choice: far beyond any real server or batch
+SCORE_KEYS = {"options", "criteria", "matrix", "method"}
+
+
+def evaluate(options: Namespace, text: Text) -> dict:
+    from gpudash.export import result_json
+
+    if options.full:
+        raise GpudashError("cli.not_available", command="evaluate --full")
+    result, catalogue = _result(options)
+    return result_json(result, catalogue, text)
+
+
+def tree(options: Namespace, text: Text) -> dict:
+    from gpudash.export import step_json
+    from gpudash.tree import load_tree
+
+    load_tree(options.name)
+    path = _result(options)[0].path[options.name]
+    return {
+        "tree": options.name,
+        "steps": [step_json(step, text) for step in path.steps],
+        "outcome": text.say(path.outcome),
+    }
+
+
+def memory(options: Namespace, text: Text) -> dict:
+    from gpudash.assumptions import resolve_model
+    from gpudash.catalogue import load_catalogue
+    from gpudash.export import plain
+    from gpudash.memory import memory as memory_of
+
+    work = _scenario(options).workload
+    usable_gb = None
+    if options.gpu is not None:
+        hardware = load_catalogue().hardware
+        usable_gb = float(hardware.usable_gb[hardware.index(options.gpu)])
+    training = {}
+    if options.method is not None:
+        training = {name: getattr(work, name) for name in ("optimizer", "zero_stage", "recomputation")}
+    needed = memory_of(
+        resolve_model(work),
+        weights=work.weight_precision,
+        kv=work.kv_precision,
+        context_tokens=work.context_tokens if options.context_tokens or not training else work.sequence_tokens,
+        batch_size=_count(options, "batch"),
+        gpu_count=_count(options, "gpus"),
+        usable_gb_per_gpu=usable_gb,
+        kv_layout=work.kv_layout,
+        method=options.method,
+        state_gb=work.state_gb,
+        buffer_gb=work.buffer_gb,
+        **training,
+    )
+    return plain(needed, text)
+
+
+def speed(options: Namespace, text: Text) -> dict:
+    """Speed and band of a model served on some GPUs; `low` and `high` bound the output tokens per second."""
+    from gpudash.assumptions import assume
+    from gpudash.catalogue import load_catalogue
+    from gpudash.export import plain
+    from gpudash.memory import maximum_batch
+    from gpudash.speed import Cards, Transformer, engine_parameters, inference_speed
+
+    hardware = load_catalogue().hardware
+    known = assume(_scenario(options), load_catalogue())
+    if known.model.layers is None:
+        raise GpudashError("cli.not_a_language_model", model=known.model.title)
+    work, row = known.scenario.workload, hardware.index(options.gpu)
+    gpu_count, batch_size = _count(options, "gpus"), _count(options, "batch")
+    transformer = Transformer.of(known.model, known.weight_precision, work.kv_precision)
+    found = inference_speed(
+        transformer,
+        Cards.of(hardware, row, transformer.compute_bits),
+        engine_parameters(work.engine, hardware.vendor[row], hardware.architecture[row], hardware.names[row]),
+        gpu_count=gpu_count,
+        batch_size=batch_size,
+        context_tokens=work.context_tokens,
+        output_tokens=known.output_tokens,
+    )
+    most = maximum_batch(
+        known.model,
+        known.weight_precision,
+        work.kv_precision,
+        work.context_tokens + known.output_tokens,
+        usable_gb=hardware.usable_gb[row],
+        gpu_count=gpu_count,
+        kv_layout=work.kv_layout,
+    )
+    too_many = batch_size > most and Message.of("cli.batch_too_large", batch=batch_size, gpus=gpu_count, most=int(most))
+    answer = {
+        "output_tokens_per_s": found.output_tokens_per_s,
+        "requests_per_s": found.requests_per_s,
+        "ttft_ms": found.ttft_ms,
+        "tpot_ms": found.tpot_ms,
+        "low": found.output_tokens_per_s * found.low_factor,
+        "high": found.output_tokens_per_s * found.high_factor,
+        "max_batch": most,
+        "warnings": [too_many] if too_many else [],
+    }
+    return plain(answer, text)
+
+
+def mix(options: Namespace, text: Text) -> dict:
+    from gpudash.purchase_mix import mix as mix_of
+
+    return mix_of(_document(options.file))
+
+
+def tiers(options: Namespace, text: Text) -> dict:
+    from gpudash.storage import tiers as tiers_of
+
+    return tiers_of(_document(options.file))
+
+
+def score(options: Namespace, text: Text) -> dict:
+    from gpudash.export import plain
+    from gpudash.scores import score as score_of
+
+    table = _document(options.file)
+    if not isinstance(table, dict) or not SCORE_KEYS - {"method"} <= set(table) <= SCORE_KEYS:
+        raise GpudashError("cli.score_keys", file=options.file, keys=", ".join(sorted(SCORE_KEYS)))
+    return plain(score_of(**table), text)
+
+
+def formula(options: Namespace, text: Text) -> dict:
+    from gpudash.formula import dynamic_cost
+
+    return dynamic_cost(
+        _number("--base", options.base),
+        _number("--reserved-discount", options.reserved_discount),
+        _number("--burst", options.burst),
+        _number("--region-premium", options.region_premium),
+        _number("--utilisation", options.utilisation),
+        stepped=options.stepped,
+    )
+
+
+def claims(options: Namespace, text: Text) -> list[dict]:
+    from gpudash.claims import claims as claims_of
+    from gpudash.export import plain
+
+    return plain(claims_of(), text)
+
+
+def link(options: Namespace, text: Text) -> dict:
+    from gpudash.share import url
+
+    return {"link": url(_scenario(options))}
+
+
+def open_link(options: Namespace, text: Text) -> dict:
+    from gpudash.share import scenario_of_url
+
+    return scenario_of_url(options.url).model_dump(mode="json")
+
+
+def catalogue(options: Namespace, text: Text) -> dict:
+    actions = {"list": _catalogue_list, "show": _catalogue_show, "check": _catalogue_check}
+    if options.action not in actions:
+        raise GpudashError("cli.unknown_action", found=options.action)
+    return actions[options.action](options, text)
+
+
+def _catalogue_list(options: Namespace, text: Text) -> dict:
+    from gpudash.catalogue import snapshots
+
+    return {"snapshots": list(snapshots())}
+
+
+def _catalogue_show(options: Namespace, text: Text) -> dict:
+    from gpudash.catalogue import load_catalogue
+    from gpudash.export import catalogue_json, plain
+
+    shown = load_catalogue(options.snapshot)
+    return catalogue_json(shown) | {"origin": plain(shown.origin, text)}
+
+
+def _catalogue_check(options: Namespace, text: Text) -> dict:
+    from gpudash.catalogue_check import check_catalogue
+
+    return {"faults": [text.say(fault) for fault in check_catalogue()]}
+
+
+def _result(options: Namespace):
+    """The Result of the scenario asked for, with the catalogue it used."""
+    from gpudash.catalogue import load_catalogue
+    from gpudash.evaluate import evaluate as result_of
+
+    scenario = _scenario(options)
+    prices = load_catalogue(scenario.catalogue.snapshot)
+    return result_of(scenario, prices), prices
+
+
+def _scenario(options: Namespace) -> Scenario:
+    """The scenario of a file or a link (else the defaults), changed by short options and then by `--set`."""
+    from gpudash.share import from_text, scenario_of_url
+
+    given = vars(options)
+    file, address = given.get("file"), given.get("link")
+    if file is not None and address is not None:
+        raise GpudashError("cli.file_and_link")
+    if address is not None:
+        scenario = scenario_of_url(address)
+    else:
+        scenario = Scenario.read({} if file is None else _document(file) or {})
+    changes = {path: given[name] for name, path in INPUTS.items() if given.get(name) is not None}
+    for setting in given.get("set") or ():
+        path, equals, value = setting.partition("=")
+        if not equals:
+            raise GpudashError("cli.set_without_value", found=setting)
+        changes[path.strip()] = from_text(path.strip(), value)
+    return scenario.with_values(changes)
+
+
+def _document(file: str) -> Any:
+    """The values in a file, or in what is piped in for "-"; read no further than the size limit."""
+    most = MEGABYTES * 1_000_000 + 1
+    try:
+        if file == "-":
+            return decode_document(sys.stdin.buffer.read(most), "stdin")
+        with Path(file).open("rb") as stream:
+            return decode_document(stream.read(most), file)
+    except FileNotFoundError:
+        raise GpudashError("cli.file_missing", file=file) from None
+    except OSError as error:
+        raise GpudashError("cli.file_unreadable", file=file, problem=error.strerror) from None
+
+
+def _number(option: str, value: str) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise GpudashError("cli.not_a_number", option=option, value=value)
+    return number
+
+
+def _count(options: Namespace, name: str) -> int:
+    """A number of GPUs or of requests; 1 where it was not given."""
+    value = getattr(options, name) or "1"
+    if not value.isdecimal() or not 1 <= int(value) <= MOST_GPUS_OR_REQUESTS:
+        raise GpudashError("cli.not_a_count", option=f"--{name}", value=value, limit=MOST_GPUS_OR_REQUESTS)
+    return int(value)
