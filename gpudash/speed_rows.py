@@ -146,14 +146,14 @@ def read_set_ups(columns: dict[str, list[str]], hardware) -> SetUps:
             )
             gpu, engine = _gpu_row(hardware, row["gpu"]), engine_name(row["engine"] or "unknown")
         except (GpudashError, ValueError) as error:
-            because[index] = _reason(error)
+            because[index] = reason_of(error)
             transformer, gpu, engine = _BLANK, 0, "unknown"
         transformers.append(transformer)
         rows.append(gpu)
         engines.append(engine)
         compute_bits.append(transformer.compute_bits)
     rows = np.array(rows, dtype=int)
-    gpu_count = _numbers(cells["gpu_count"], 1)
+    gpu_count = numbers_or(cells["gpu_count"], 1)
     pipeline = np.array([cell.startswith("PP") for cell in cells["parallelism"]], dtype=bool)
     layer_split = np.array([cell.startswith("layer-split") for cell in cells["parallelism"]], dtype=bool)
     return SetUps(
@@ -169,9 +169,9 @@ def read_set_ups(columns: dict[str, list[str]], hardware) -> SetUps:
         tensor_parallel=np.where(pipeline | layer_split, 1.0, gpu_count),
         stages=np.where(pipeline, gpu_count, 1.0),
         layer_split=layer_split,
-        batch_size=_numbers(cells["batch_size"], _choice("unlimited_batch_requests")),
-        context_tokens=_numbers(cells["context_tokens"], _choice("unstated_context_tokens")),
-        output_tokens=_numbers(cells["output_tokens"], _choice("unstated_output_tokens")),
+        batch_size=numbers_or(cells["batch_size"], _choice("unlimited_batch_requests")),
+        context_tokens=numbers_or(cells["context_tokens"], _choice("unstated_context_tokens")),
+        output_tokens=numbers_or(cells["output_tokens"], _choice("unstated_output_tokens")),
         because=tuple(because),
     )
 
@@ -205,13 +205,13 @@ def _gpu_row(hardware, name: str) -> int:
     return hardware.index(re.sub(r"\s*\(.*\)$", "", name))
 
 
-def _reason(error: Exception) -> Message:
+def reason_of(error: Exception) -> Message:
     if isinstance(error, GpudashError):
         return Message.of(error.code, **error.values)
     return Message.of("speed.unreadable_row", cell=str(error))
 
 
-def _numbers(cells, otherwise: float) -> np.ndarray:
+def numbers_or(cells, otherwise: float) -> np.ndarray:
     """Cells as numbers; blank and text (such as "max") take the other value."""
     values = np.full(len(cells), float(otherwise))
     for index, cell in enumerate(cells):

@@ -1,0 +1,123 @@
+"""Training speed for a table of runs, one per row: `training-batch` and the fit read rows alike."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from gpudash.errors import GpudashError
+from gpudash.model import custom_model, load_model, load_precision
+from gpudash.result import Message
+from gpudash.speed import BAND_90_SIGMAS, Cards
+from gpudash.speed_rows import Predictions, numbers_or, reason_of
+from gpudash.training_speed import TrainingWork, mfu_fraction, training_sigma_log
+
+_HEADINGS = {"sequence_tokens": "seq_len", "method": "task", "recomputation": "activation_checkpointing"}
+_METHODS = {"full fine-tune": "full", "sft": "full", "full": "full", "lora": "lora", "qlora": "qlora"}
+_RECOMPUTED = ("full", "true")
+_NEEDED = (
+    *("model", "params_b", "active_params_b", "method", "sequence_tokens", "global_batch_tokens", "micro_batch"),
+    *("gpu", "gpu_count", "precision", "recomputation"),
+)
+UNSTATED_SEQUENCE_TOKENS = 2048  # the commonest of the measured runs; rows without one are rare
+UNSTATED_STEP_SEQUENCES = 8
+UNSTATED_8_BIT = ("unstated", "unstated_8bit")
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Rows of a table as columns; a row that cannot be read says so in `because`."""
+
+    work: TrainingWork
+    gpu: np.ndarray
+    architecture: np.ndarray
+    vendor: np.ndarray
+    compute_bits: np.ndarray
+    peak_tflops: np.ndarray
+    gpu_count: np.ndarray
+    because: tuple[Message | None, ...]
+
+
+def predict_training_rows(columns: dict[str, list[str]], hardware) -> Predictions:
+    """Predicted tokens per second and GPU of every row, with the 90 % band."""
+    runs = read_runs(columns, hardware)
+    mfu = mfu_fraction(runs.work, runs.gpu, runs.architecture, runs.compute_bits, runs.gpu_count)
+    predicted = runs.peak_tflops * mfu / runs.work.tflop_per_token()
+    predicted = np.where([reason is None for reason in runs.because], predicted, np.nan)
+    factor = np.exp(BAND_90_SIGMAS * training_sigma_log(runs.gpu))
+    unpublished = Message.of("speed.unpublished_figures_row")
+    because = tuple(
+        reason or (None if np.isfinite(value) else unpublished) for reason, value in zip(runs.because, predicted)
+    )
+    return Predictions(predicted, predicted / factor, predicted * factor, because)
+
+
+def read_runs(columns: dict[str, list[str]], hardware) -> Runs:
+    """Rows of text cells as columns of numbers; geometry comes from the preset, else from the parameter count."""
+    count = len(next(iter(columns.values()), []))
+    cells = {name: columns.get(name) or columns.get(_HEADINGS.get(name, ""), [""] * count) for name in _NEEDED}
+    models, rows, bits, because = [], [], [], []
+    for index in range(count):
+        row = {name: column[index] for name, column in cells.items()}
+        try:
+            read = _geometry(row["model"], row["params_b"], row["active_params_b"]), hardware.index(row["gpu"])
+            read = (*read, _compute_bits(row["precision"]))
+            because.append(None)
+        except (GpudashError, ValueError) as error:
+            read = (np.nan,) * 4, 0, 16
+            because.append(reason_of(error))
+        models.append(read[0])
+        rows.append(read[1])
+        bits.append(read[2])
+    params_b, active_params_b, layers, attention_values = np.array(models, dtype=float).reshape(-1, 4).T
+    rows = np.array(rows, dtype=int)
+    cards = Cards.of(hardware, rows, np.array(bits))
+    gpu_count = numbers_or(cells["gpu_count"], 1)
+    sequence = numbers_or(cells["sequence_tokens"], UNSTATED_SEQUENCE_TOKENS)
+    step = numbers_or(cells["global_batch_tokens"], np.nan) / gpu_count
+    work = TrainingWork(
+        params_b=params_b,
+        active_params_b=active_params_b,
+        layers=layers,
+        attention_values=attention_values,
+        method=np.array([_METHODS.get(cell.lower(), _peft(cell)) for cell in cells["method"]]),
+        sequence_tokens=sequence,
+        step_tokens_per_gpu=np.where(np.isnan(step), UNSTATED_STEP_SEQUENCES * sequence, step),
+        micro_batch_tokens=numbers_or(cells["micro_batch"], 1) * sequence,
+        full_recomputation=np.array([cell.lower() in _RECOMPUTED for cell in cells["recomputation"]]),
+    )
+    return Runs(
+        work=work,
+        gpu=np.asarray(hardware.names)[rows],
+        architecture=np.asarray(hardware.architecture)[rows],
+        vendor=np.asarray(hardware.vendor)[rows],
+        compute_bits=cards.compute_bits,
+        peak_tflops=cards.peak_tflops,
+        gpu_count=gpu_count,
+        because=tuple(because),
+    )
+
+
+def _peft(cell: str) -> str:
+    """Other adapters cost what LoRA costs; everything else trains all weights from the start."""
+    return "lora" if cell.lower().startswith("peft") else "pretraining"
+
+
+def _compute_bits(precision: str) -> int:
+    """Rows that state only "8-bit or lower" are held against the 8-bit peak; 4-bit bases compute in 16 bits."""
+    if precision.startswith(UNSTATED_8_BIT):
+        return 8
+    return load_precision(precision or "bf16").compute_bits
+
+
+@lru_cache(maxsize=4096)
+def _geometry(name: str, params_b: str, active_params_b: str) -> tuple[float, float, float, float]:
+    given = {"params_b": params_b, "active_params_b": active_params_b}
+    given = {field: float(cell) for field, cell in given.items() if cell}
+    try:
+        model = load_model(name).with_overrides(**given)
+    except GpudashError:
+        if not given:
+            raise
+        model = custom_model(**given)
+    return model.params_b, model.active_params_b, model.layers, model.heads * model.head_dim
