@@ -67,7 +67,7 @@ def framework_names() -> tuple[str, ...]:
 def load_framework(name: str) -> Framework:
     """A framework by name; an unknown name is refused with the known ones."""
     if name not in framework_names():
-        raise GpudashError("scores.error_framework", name=str(name), allowed=framework_names())
+        raise GpudashError("scores.error_framework", name=str(name), allowed=", ".join(framework_names()))
     row = _file()["frameworks"][name]
     criteria = tuple(Criterion(key=key, **_file()["criteria"][key], **place) for key, place in row["criteria"].items())
     return Framework(name, row["source"], str(row["as_of"]), row["dimensions"], criteria)
@@ -86,7 +86,7 @@ def custom_framework(weights: Mapping[str, float]) -> Framework:
     known = _file()["criteria"]
     unknown = next((key for key in weights if key not in known), None)
     if unknown is not None:
-        raise GpudashError("scores.error_unknown_criterion", name=str(unknown), allowed=tuple(known))
+        raise GpudashError("scores.error_unknown_criterion", name=str(unknown), allowed=", ".join(known))
     criteria = tuple(
         Criterion(key=key, dimension="custom", weight=weight, source="entered", **known[key])
         for key, weight in weights.items()
@@ -127,7 +127,7 @@ def score_candidates(
     criteria = framework.criteria
     unknown = next((key for key in weights or {} if key not in {criterion.key for criterion in criteria}), None)
     if unknown is not None:
-        allowed = tuple(criterion.key for criterion in criteria)
+        allowed = ", ".join(criterion.key for criterion in criteria)
         raise GpudashError("scores.error_unknown_criterion", name=str(unknown), allowed=allowed)
     points = np.array([(weights or {}).get(criterion.key, criterion.weight) for criterion in criteria], dtype=float)
     shares = normalised(points)

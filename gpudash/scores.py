@@ -91,8 +91,8 @@ _UTILITIES = {"ratio": ratio_utilities, "minmax": minmax_utilities}  # the metho
 def normalised(weights) -> np.ndarray:
     """Weights divided by their sum; refused unless finite, none negative, and at least one above 0."""
     weights = np.asarray(weights, dtype=float)
-    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.sum() > 0:
-        raise GpudashError("scores.error_weights", weights=tuple(weights.tolist()))
+    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise GpudashError("scores.error_weights", weights=", ".join(f"{weight:g}" for weight in weights))
     weights = weights / weights.max()  # first, so that the sum of huge weights stays finite
     return weights / weights.sum()
 
@@ -283,7 +283,7 @@ def score(options: Sequence, criteria: Sequence[Mapping], matrix, method: str = 
     Weights that do not add to 1 are divided by their sum, with a warning.
     """
     if str(method) not in METHODS:
-        raise GpudashError("scores.error_method", method=str(method), allowed=tuple(METHODS))
+        raise GpudashError("scores.error_method", method=str(method), allowed=", ".join(METHODS))
     options = _names(options, "options")
     names, objectives, weights = _criteria(criteria)
     values = _cells(options, names, matrix)
@@ -337,7 +337,7 @@ def _criteria(criteria) -> tuple[list[str], list[str], list[float]]:
         raise GpudashError("scores.error_no_criteria")
     for position, criterion in enumerate(criteria, start=1):
         if not isinstance(criterion, Mapping) or set(criterion) != wanted:
-            raise GpudashError("scores.error_criterion_keys", position=position, wanted=tuple(sorted(wanted)))
+            raise GpudashError("scores.error_criterion_keys", position=position, wanted=", ".join(sorted(wanted)))
         if criterion["objective"] not in OBJECTIVES:
             raise GpudashError("scores.error_objective", name=str(criterion["name"]), value=str(criterion["objective"]))
         if not _is_number(criterion["weight"]):

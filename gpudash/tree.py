@@ -156,7 +156,7 @@ def tree_names() -> tuple[str, ...]:
 def load_tree(name: str) -> Tree:
     """A tree by name, checked; an unknown name is refused with the known ones."""
     if name not in tree_names():
-        raise GpudashError("tree.error_unknown", name=str(name), allowed=tree_names())
+        raise GpudashError("tree.error_unknown", name=str(name), allowed=", ".join(tree_names()))
     return tree_of(name, read_yaml(TREES / f"{name}.yaml"))
 
 

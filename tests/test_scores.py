@@ -343,7 +343,7 @@ def test_a_users_own_framework_takes_any_criteria():
 def test_an_unknown_framework_is_answered_with_the_known_ones():
     with pytest.raises(GpudashError) as refused:
         load_framework("two_dimension")
-    assert refused.value.values["allowed"] == framework_names()
+    assert all(name in str(refused.value) for name in framework_names())
 
 
 def test_availability_becomes_one_of_five_levels():

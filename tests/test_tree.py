@@ -210,7 +210,7 @@ def test_a_column_the_candidates_lack_is_named():
 def test_an_unknown_tree_is_answered_with_the_known_ones():
     with pytest.raises(GpudashError) as refused:
         load_tree("oak")
-    assert refused.value.values["allowed"] == tree_names()
+    assert all(name in str(refused.value) for name in tree_names())
 
 
 def small_tree(branches: str, more: str = ""):
