@@ -142,8 +142,9 @@ def score_candidates(
     objectives = [criterion.objective for criterion in criteria]
     contributions = (ratio_utilities(values, objectives) if len(values) else values) * shares
     scores = contributions.sum(axis=1)
-    if weights and abs(points.sum() - sum(framework.dimensions.values())) > 1e-9:
-        warnings.append(Message.of("scores.weights_renormalised", total=float(points.sum())))
+    published = sum(framework.dimensions.values())
+    if abs(points.sum() - published) > 1e-9:
+        warnings.append(Message.of("scores.points_renormalised", total=float(points.sum()), published=published))
     return FrameworkScores(
         framework=framework,
         weights=shares,

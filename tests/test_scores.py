@@ -203,6 +203,7 @@ def test_weights_that_do_not_add_to_one_are_divided_by_their_sum_and_said():
     answer = score(["a", "b"], percent, [[3, 2], [1, 1]])
     assert answer.scores == score(["a", "b"], CRITERIA, [[3, 2], [1, 1]]).scores
     assert [warning.code for warning in answer.warnings] == ["scores.weights_renormalised"]
+    assert Text("en").say(answer.warnings[0]) == "The weights add to 80, not to 1; each was divided by that sum."
 
 
 @pytest.mark.parametrize(
@@ -320,7 +321,7 @@ def test_a_users_weights_replace_points_and_are_renormalised_aloud():
     framework = load_framework("gpudash")
     answer = score_candidates(framework, columns(framework), {"total_cost": 0, "sla": 35})
     assert answer.weights.sum() == pytest.approx(1) and answer.weights[0] == 0
-    assert [warning.code for warning in answer.warnings] == ["scores.weights_renormalised"]
+    assert [warning.code for warning in answer.warnings] == ["scores.points_renormalised"]
     with pytest.raises(GpudashError, match="looks"):
         score_candidates(framework, columns(framework), {"looks": 3})
 
