@@ -8,7 +8,7 @@ class GpudashError(Exception):
     The command line prints the sentence and exits with 2; a page shows it beside the field.
     """
 
-    def __init__(self, code: str, **values):
+    def __init__(self, code: str, /, **values):
         super().__init__(code, values)
         self.code = code
         self.values = values

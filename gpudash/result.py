@@ -8,6 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 
+class Usd(float):
+    """Money inside a message; shown in the reader's currency format."""
+
+
+class Share(float):
+    """A fraction from 0 to 1 inside a message; shown as percent."""
+
+
+class Country(str):
+    """An ISO country code or a group like EU inside a message; shown by its name."""
+
+
 @dataclass(frozen=True)
 class Message:
     """A sentence by its text key and the values that fill it; the language is chosen by who shows it."""
@@ -16,7 +28,7 @@ class Message:
     values: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
-    def of(cls, code: str, **values) -> "Message":
+    def of(cls, code: str, /, **values) -> "Message":
         return cls(code, tuple(values.items()))
 
 
@@ -164,7 +176,7 @@ class LowerPrecision:
 
     weight_precision: str
     choice: Choice
-    saving_usd_per_month: float
+    saving_usd_per_month: float | None  # None: nothing works in the published precision
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from functools import cached_property, lru_cache
 
+from gpudash.result import Country, Share, Usd
 from gpudash.tables import DATA, read_yaml
 
 LANGUAGES = ("en", "zh")
@@ -25,7 +26,7 @@ class Text:
             raise ValueError(f"language {language!r}")
         self.language = language
 
-    def __call__(self, key: str, **values) -> str:
+    def __call__(self, key: str, /, **values) -> str:
         topic, _, name = key.partition(".")
         return _topic(self.language, topic)[name].format_map(values)
 
@@ -39,6 +40,12 @@ class Text:
 
     def value(self, value) -> str:
         """A value of a message as it reads inside a sentence."""
+        if isinstance(value, Usd):
+            return self.money(value)
+        if isinstance(value, Share):
+            return self.percent(value)
+        if isinstance(value, Country):
+            return self.country(value)
         if isinstance(value, bool):
             return self("common.yes" if value else "common.no")
         if isinstance(value, (int, float)):
@@ -46,6 +53,12 @@ class Text:
         if isinstance(value, (tuple, list)):
             return self("common.list_separator").join(self.value(item) for item in value)
         return str(value)
+
+    def country(self, code: str) -> str:
+        """The name of a country or group by its code; an unknown code stays as it is."""
+        from babel import Locale
+
+        return Locale.parse(self.locale).territories.get(code, code)
 
     @cached_property
     def locale(self) -> str:

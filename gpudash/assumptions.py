@@ -1,0 +1,151 @@
+"""What the arithmetic works with: the scenario's inputs resolved against the catalogue, and the ledger of their origins."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from gpudash.catalogue import Catalogue
+from gpudash.demand import Load, requests_load
+from gpudash.errors import GpudashError
+from gpudash.model import Model, custom_model, load_model, load_precision
+from gpudash.result import Assumption, Message
+from gpudash.scenario import SOURCED_DEFAULTS, Scenario, fields
+from gpudash.speed import engine_name
+from gpudash.units import MONTHS_PER_YEAR
+
+CUSTOM = "custom"
+GEOMETRY = (
+    "params_b", "active_params_fraction", "layers", "hidden", "heads", "kv_heads", "head_dim", "vocabulary",
+    "attention", "window_tokens", "global_layers", "latent_values", "layers_with_kv_cache",
+)  # fmt: skip
+SAMPLE_FAMILIES = ("vision",)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A scenario whose names have been looked up: the model, its precision, the budget in USD a month, the countries."""
+
+    scenario: Scenario
+    catalogue: Catalogue
+    model: Model
+    weight_precision: str
+    engine: str
+    output_tokens: int
+    ttft_ms: float | None
+    tpot_ms: float | None
+    units_per_usd: float
+    budget_usd_per_month: float | None
+    countries: frozenset[str]
+    warnings: tuple[Message, ...]
+
+    @property
+    def is_training(self) -> bool:
+        return self.scenario.workload.kind in ("training", "fine_tuning")
+
+    @property
+    def counts_samples(self) -> bool:
+        """Whether the work is counted in samples (images) instead of tokens."""
+        return self.model.family in SAMPLE_FAMILIES
+
+    @cached_property
+    def load(self) -> Load:
+        return requests_load(
+            self.scenario.traffic, self.catalogue.traffic_shapes, self.scenario.purchase.horizon_months
+        )
+
+
+def assume(scenario: Scenario, catalogue: Catalogue) -> Known:
+    """The scenario with every name resolved; an unknown or not modelled one is refused with a sentence."""
+    _refuse_not_modelled(scenario)
+    model = resolve_model(scenario.workload)
+    work, finance, budget = scenario.workload, scenario.finance, scenario.budget
+    latency_counts = work.kind == "inference"
+    writes_tokens = model.family == "language"
+    warnings = []
+    if work.output_tokens and model.family == "encoder":
+        warnings.append(Message.of("sizing.encoder_output", title=model.title, tokens=work.output_tokens))
+    per_month = {"month": 1, "year": MONTHS_PER_YEAR, "horizon": scenario.purchase.horizon_months}[budget.per]
+    return Known(
+        scenario=scenario,
+        catalogue=catalogue,
+        model=model,
+        weight_precision=load_precision(work.weight_precision or model.published_precision or "bf16").name,
+        engine=engine_name(work.engine),
+        output_tokens=work.output_tokens if writes_tokens else 0,
+        ttft_ms=work.ttft_ms if latency_counts else None,
+        tpot_ms=work.tpot_ms if latency_counts and writes_tokens else None,
+        units_per_usd=finance.units_per_usd or catalogue.rate(finance.currency).units_per_usd,
+        budget_usd_per_month=budget.amount and catalogue.rate(budget.currency).usd(budget.amount) / per_month,
+        countries=_countries(scenario, catalogue),
+        warnings=tuple(warnings),
+    )
+
+
+def resolve_model(work) -> Model:
+    """The preset with the scenario's own geometry laid over it, or a model from its geometry alone (`custom`)."""
+    given = {name: getattr(work, name) for name in GEOMETRY if getattr(work, name) is not None}
+    if work.model == CUSTOM:
+        return custom_model(**given)
+    return load_model(work.model).with_overrides(**given) if given else load_model(work.model)
+
+
+def _refuse_not_modelled(scenario: Scenario) -> None:
+    """What later versions will compute is refused, never passed over."""
+    for path in ("finance.owned_servers", "requirements.framework_version", "requirements.cuda_version"):
+        if scenario.value(path) != fields()[path].default:
+            raise GpudashError("assumptions.not_modelled", path=path, value=str(scenario.value(path)))
+    if scenario.priorities.framework == CUSTOM and not scenario.priorities.weights:
+        raise GpudashError("assumptions.custom_without_weights")
+
+
+def _countries(scenario: Scenario, catalogue: Catalogue) -> frozenset[str]:
+    """Country codes of the residency requirement, groups opened; an unknown code is refused."""
+    known = {region.country for region in catalogue.regions.values()} | set().union(*catalogue.country_groups.values())
+    found: set[str] = set()
+    for name in scenario.requirements.countries:
+        if name in catalogue.country_groups:
+            found |= catalogue.country_groups[name]
+        elif name in known:
+            found.add(name)
+        else:
+            groups = ", ".join(catalogue.country_groups)
+            codes = ", ".join(sorted(known - {""}))
+            raise GpudashError("assumptions.unknown_country", name=name, groups=groups, countries=codes)
+    return frozenset(found)
+
+
+# ---- the ledger --------------------------------------------------------------------------------------------------
+
+
+def ledger(known: Known) -> tuple[Assumption, ...]:
+    """Every input and looked-up fact behind the answer, with origin, source and date."""
+    scenario, catalogue = known.scenario, known.catalogue
+    changed = scenario.changed()
+    entries = [
+        Assumption(path, value, "", "entered", scenario.about.author or "scenario", "") for path, value in changed.items()
+    ]
+    for path, fact in SOURCED_DEFAULTS.items():
+        if path not in changed:
+            entries.append(Assumption(path, fact["value"], "", "default", fact["source"], str(fact["as_of"])))
+    model = known.model
+    for name in ("params_b", "active_params_b", "layers", "hidden", "heads", "kv_heads", "head_dim", "vocabulary"):
+        if f"workload.{name}" not in changed and getattr(model, name) is not None:
+            origin = "derived" if name in model.estimated else "catalogue"
+            entries.append(Assumption(f"model.{name}", getattr(model, name), "", origin, model.source, model.as_of))
+    precision = load_precision(known.weight_precision)
+    entries.append(
+        Assumption(
+            "model.bits_per_weight", precision.bits_per_weight, "bit", "catalogue", precision.source, precision.as_of
+        )
+    )
+    currency = catalogue.rate(scenario.finance.currency)
+    if scenario.finance.units_per_usd is None:
+        entries.append(
+            Assumption(
+                "finance.units_per_usd", currency.units_per_usd, scenario.finance.currency, "catalogue",
+                currency.source, currency.as_of,
+            )  # fmt: skip
+        )
+    if not known.is_training and not scenario.traffic.hourly_shape:
+        shape = catalogue.traffic_shapes[scenario.traffic.shape]
+        entries.append(Assumption("traffic.shape", shape.shape, "", "catalogue", shape.source, shape.as_of))
+    return tuple(entries)

@@ -1,0 +1,177 @@
+"""evaluate(scenario, catalogue) -> Result: the whole calculation, pure and deterministic."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpudash.assumptions import Known, assume, ledger
+from gpudash.candidates import Gates, gate_before_sizing, gate_costs, gate_sizing
+from gpudash.catalogue import Catalogue
+from gpudash.frameworks import FrameworkScores
+from gpudash.model import load_precision
+from gpudash.path import walk_trees
+from gpudash.recommendation import (
+    ALTERNATIVES,
+    Chooser,
+    Order,
+    candidate_columns,
+    order,
+    pareto_ids,
+    rank,
+    ranking,
+    result_warnings,
+    versus,
+    winner_reasons,
+)
+from gpudash.result import Choice, LowerPrecision, Result
+from gpudash.scenario import Scenario
+from gpudash.sizing import Shapes, Sized, parameters, size, sizing_result
+from gpudash.tco import Costs, demand_result, likely_cheapest, peak_usd_per_hour, total_costs
+
+
+@dataclass(frozen=True)
+class Solved:
+    """One pass through sizing, cost and scores; candidates are the offers that can do the work and have a price."""
+
+    known: Known
+    shapes: Shapes
+    sized: Sized
+    gates: Gates
+    costs: Costs
+    columns: dict[str, np.ndarray]
+
+    @property
+    def allowed(self) -> np.ndarray:
+        """Candidates within the hourly ceiling and the hard budget."""
+        return self.gates.alive[self.costs.rows]
+
+    def chooser(self, scores: FrameworkScores, ordered: Order) -> Chooser:
+        return Chooser(self.known, self.shapes, self.sized, self.costs, scores, ordered)
+
+
+def evaluate(scenario: Scenario, catalogue: Catalogue) -> Result:
+    """Which offer, how many servers, bought how, at what total cost, and what every other offer falls for.
+
+    Raises GpudashError with one sentence where an input names something unknown or not modelled.
+    """
+    known = assume(scenario, catalogue)
+    solved = solve(known)
+    costs = solved.costs
+    scores = rank(known, solved.columns)
+    orders = {name: order(known, costs, scored) for name, scored in scores.items()}
+    ordered = orders[scenario.priorities.framework]
+    choose = solved.chooser(scores[scenario.priorities.framework], ordered)
+
+    within = [int(candidate) for candidate in ordered.candidates if solved.allowed[candidate]]
+    first = within[0] if within else None
+    shown = (within or ordered.candidates[np.argsort(costs.tco_usd[ordered.candidates])].tolist())[:ALTERNATIVES]
+    cheapest = int(np.argmin(costs.tco_usd)) if len(costs) else None
+    fastest = _fastest(solved) if len(costs) else None
+    focus = first if first is not None else cheapest
+
+    choices = _with_reasons(known, choose, shown, first, cheapest, len(costs))
+    winner = choices.get(first)
+    named = [choices.get(c) or (choose(c) if c is not None else None) for c in (cheapest, fastest)]
+    billed = dict.fromkeys(c for c in (first, *within[1:2], cheapest) if c is not None)
+    return Result(
+        scenario=scenario,
+        snapshot=catalogue.snapshot,
+        recommendation=winner,
+        runner_up=choices[within[1]] if len(within) > 1 else None,
+        cheapest=named[0],
+        fastest=named[1],
+        gap_usd_per_month=_gap(known, winner, named[0]),
+        alternatives=tuple(choices[candidate] for candidate in shown),
+        pareto=pareto_ids(tuple(choices[candidate] for candidate in shown)),
+        rejected=solved.gates.rejected(),
+        sizing=_sizing(solved, focus),
+        demand=None if focus is None else demand_result(known, solved.shapes, solved.sized, costs, focus),
+        purchase_mix=None if focus is None else choose.mix(focus),
+        storage=None if focus is None else costs.extras[costs.extras_of[focus]].placement,
+        tco=tuple(choose.bill(candidate) for candidate in billed),
+        scores={name: ranking(known, costs, scored, orders[name]) for name, scored in scores.items()},
+        path=walk_trees(known, solved.gates, costs, None if first is None else costs.rows[first]),
+        lower_precision=_lower_precision(known, winner),
+        uncertainty=None,
+        flips=None,
+        assumptions=ledger(known),
+        warnings=known.warnings + result_warnings(known, costs, winner, named[0], first),
+    )
+
+
+def solve(known: Known) -> Solved:
+    """Gates, sizing, and the cheapest purchase mix of every offer that passes; the facts that frameworks score."""
+    shapes = Shapes.of(known.catalogue.offers)
+    gates = gate_before_sizing(known, shapes)
+    sized = size(known, shapes)
+    gate_sizing(gates, shapes, sized)
+    costs = total_costs(known, shapes, sized, np.flatnonzero(gates.alive))
+    gate_costs(gates, known, costs, peak_usd_per_hour(costs))
+    costs = costs.priced()
+    return Solved(known, shapes, sized, gates, costs, candidate_columns(known, shapes, sized, costs))
+
+
+def _fastest(solved: Solved) -> int:
+    """The candidate with the most speed beyond the target, the cheaper one of equals; without targets, the quickest."""
+    margin = np.nan_to_num(solved.columns["speed_margin_fraction"], nan=-np.inf)
+    per_server = np.nan_to_num(solved.columns["output_tokens_per_s"])
+    return int(np.lexsort((solved.costs.tco_usd, -per_server, -margin))[0])
+
+
+def _with_reasons(known, choose: Chooser, shown, first, cheapest, feasible: int) -> dict[int | None, Choice]:
+    """The choices that are shown, each with why it is the one or why it is not."""
+    if first is None:
+        return {candidate: choose(candidate) for candidate in shown}
+    winner = choose(first)
+    reasons = {first: winner_reasons(known, winner, choose(cheapest), feasible)}
+    for candidate in shown[1:]:
+        reasons[candidate] = versus(choose(candidate), winner)
+    return {candidate: replace(choose(candidate), reasons=said) for candidate, said in reasons.items()}
+
+
+def _gap(known, winner: Choice | None, cheapest: Choice | None) -> float | None:
+    """How much a month the budget is short of the cheapest that works."""
+    if winner is not None or cheapest is None or known.budget_usd_per_month is None:
+        return None
+    return max(cheapest.monthly_usd - known.budget_usd_per_month, 0.0)
+
+
+def _sizing(solved: Solved, focus: int | None):
+    if focus is None:
+        return sizing_result(solved.known, solved.shapes, solved.sized, None, 1)
+    offer = solved.costs.rows[focus]
+    gpus = int(solved.costs.servers[focus] * solved.known.catalogue.offers.gpus_per_server[offer])
+    return sizing_result(solved.known, solved.shapes, solved.sized, int(solved.shapes.of_offer[offer]), gpus)
+
+
+def _lower_precision(known: Known, winner: Choice | None) -> tuple[LowerPrecision, ...]:
+    """The cheapest allowed candidate in each lower weight precision, when serving; offered, never chosen unasked."""
+    bits = load_precision(known.weight_precision).bits
+    names = parameters().get(f"lower_precisions_of_{bits:g}_bit", {"value": ()})["value"]
+    if known.is_training or known.counts_samples:
+        return ()
+    found = []
+    for name in names:
+        choice = _cheapest_choice(replace(known, weight_precision=name))
+        saving = None if winner is None or choice is None else winner.monthly_usd - choice.monthly_usd
+        if choice is not None and (saving is None or saving > 0):
+            found.append(LowerPrecision(name, choice, saving))
+    return tuple(found)
+
+
+def _cheapest_choice(known: Known) -> Choice | None:
+    """The cheapest candidate within the budget; only those that could be it are priced exactly."""
+    shapes = Shapes.of(known.catalogue.offers)
+    gates = gate_before_sizing(known, shapes)
+    sized = size(known, shapes)
+    gate_sizing(gates, shapes, sized)
+    rows = likely_cheapest(known, shapes, sized, np.flatnonzero(gates.alive))
+    costs = total_costs(known, shapes, sized, rows)
+    gate_costs(gates, known, costs, peak_usd_per_hour(costs))
+    costs = costs.priced()
+    solved = Solved(known, shapes, sized, gates, costs, candidate_columns(known, shapes, sized, costs))
+    if not solved.allowed.any():
+        return None
+    scores = rank(known, solved.columns, only_chosen=True)[known.scenario.priorities.framework]
+    best = int(np.where(solved.allowed, costs.tco_usd, np.inf).argmin())
+    return solved.chooser(scores, order(known, costs, scores))(best)

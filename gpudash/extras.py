@@ -1,0 +1,194 @@
+"""What comes with the GPUs at a provider: storage, traffic out, support; per provider and country."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from gpudash.catalogue import load_catalogue
+from gpudash.errors import GpudashError
+from gpudash.result import Message
+from gpudash.storage import Dataset, Placement, Tier, place
+from gpudash.tables import DATA, read_rows
+
+INTERNET_EGRESS = ("egress_internet", "egress_vm_internet")
+
+
+@dataclass(frozen=True)
+class Extras:
+    """Storage and traffic of one provider in one country; USD per month of month 1 unless the name says otherwise.
+
+    `stand_in` names what this provider publishes no price for: the dearest known price stands in, and is said.
+    """
+
+    placement: Placement | None
+    storage_usd_per_month: np.ndarray  # [months]
+    egress_usd_per_month: float
+    stand_in: tuple[str, ...]
+
+
+def extras_of(known, provider: str, country: str) -> Extras:
+    """Storage placed in the provider's own tiers and egress by its own prices, in that country where it lists them."""
+    placement, storage_known = _placement(known, provider, country)
+    egress, egress_known = _egress(known, provider, country)
+    stand_in = [name for name, found in (("storage", storage_known), ("egress", egress_known)) if not found]
+    return Extras(placement, _storage_by_month(known, placement), egress, tuple(stand_in))
+
+
+def support_usd_per_month(known, provider: str, spend_usd_per_month):
+    """Fee of the chosen support plan: the larger of its minimum and its share of the spend; 0 where it is not sold."""
+    plan = known.scenario.finance.support_plan
+    found = [row for row in known.catalogue.support_plans if row.provider == provider and row.plan == plan]
+    if not found:
+        return np.zeros_like(spend_usd_per_month)
+    minimum, share = np.nan_to_num([found[0].minimum_fee_usd_per_month, found[0].fee_fraction_of_spend])
+    return np.maximum(minimum, share * spend_usd_per_month)
+
+
+@lru_cache(maxsize=1)
+def _noted_countries() -> dict[str, frozenset[str]]:
+    rows = read_rows(DATA / "region_notes.csv")
+    return {row["region_note"]: frozenset(row["countries"].split(";")) for row in rows}
+
+
+def _in_country(known, provider: str, country: str, rows):
+    """Rows of a provider that hold in a country: its own and those for everywhere; all of them if there is none."""
+    own = [row for row in rows if row.provider == provider]
+
+    def holds(note: str) -> bool:
+        region = known.catalogue.regions.get((provider, note))
+        return not note or (region is not None and region.country == country) or country in _noted_countries().get(note, ())
+
+    return [row for row in own if holds(row.region_note)], own
+
+
+def _placement(known, provider: str, country: str) -> tuple[Placement | None, bool]:
+    """The cheapest placement, and whether the provider's own prices made it."""
+    datasets = known.scenario.storage.datasets
+    if not datasets:
+        return None, True
+    mean_size = [_mean_growth(dataset, known.scenario.purchase.horizon_months) for dataset in datasets]
+    wanted = tuple(
+        Dataset(
+            name=f"{position}. {dataset.name}",  # two data sets may bear one name
+            size_gb=dataset.size_gb * growth,
+            reads_gb_per_month=dataset.reads_gb_per_month * growth,
+            max_latency_ms=dataset.max_latency_ms,
+            kept_days=dataset.kept_days,
+            read_requests_per_month=dataset.read_requests_per_month * growth,
+            write_requests_per_month=dataset.write_requests_per_month * growth,
+        )
+        for position, (dataset, growth) in enumerate(zip(datasets, mean_size), start=1)
+    )
+    here, anywhere = _in_country(known, provider, country, known.catalogue.storage)
+    placements = [placed for rows in (here, anywhere) if (placed := _try(known, wanted, rows)) is not None]
+    if placements:
+        return placements[0], True
+    others = dict.fromkeys(row.provider for row in known.catalogue.storage)
+    rows_of = [[row for row in known.catalogue.storage if row.provider == name] for name in others]
+    stand_ins = [placed for rows in rows_of if (placed := _try(known, wanted, rows)) is not None]
+    if not stand_ins:
+        place(wanted, [_tier(known, row) for row in known.catalogue.storage])  # raises what is too fast for every tier
+    return max(stand_ins, key=lambda placed: placed.monthly_usd), False
+
+
+def _try(known, wanted, rows) -> Placement | None:
+    try:
+        return place(wanted, [_tier(known, row) for row in rows if not row.commitment_months > 0])
+    except GpudashError:
+        return None
+
+
+def _tier(known, row) -> Tier:
+    """A catalogue tier with what its provider does not publish set to the worst known of its class."""
+    worst = _worst_fees(known.catalogue.snapshot)[row.storage_class]
+
+    def fee(name: str) -> float:
+        value = getattr(row, name)
+        return worst[name] if np.isnan(value) else value
+
+    return Tier(
+        name=f"{row.provider} {row.tier}",
+        usd_per_gb_month=row.usd_per_gb_month,
+        latency_ms=row.latency_ms,
+        retrieval_usd_per_gb=fee("retrieval_usd_per_gb"),
+        min_days=fee("minimum_days"),
+        read_usd_per_1k=fee("read_usd_per_1k"),
+        write_usd_per_1k=fee("write_usd_per_1k"),
+    )
+
+
+@lru_cache(maxsize=8)
+def _worst_fees(snapshot: str) -> dict[str, dict[str, float]]:
+    storage = load_catalogue(snapshot).storage
+    names = ("retrieval_usd_per_gb", "minimum_days", "read_usd_per_1k", "write_usd_per_1k")
+    classes = {row.storage_class for row in storage}
+    return {
+        name: {
+            fee: max((v for row in storage if row.storage_class == name and (v := getattr(row, fee)) >= 0), default=0.0)
+            for fee in names
+        }
+        for name in classes
+    }
+
+
+def _mean_growth(dataset, horizon_months: int) -> float:
+    """Mean size over the horizon, as a multiple of the first month's."""
+    return float(((1 + dataset.growth_fraction_per_month) ** np.arange(horizon_months)).mean())
+
+
+def _storage_by_month(known, placement: Placement | None) -> np.ndarray:
+    """Cost month by month: a data set stays in its tier, its size and use grow."""
+    months = known.scenario.purchase.horizon_months
+    total = np.zeros(months)
+    if placement is not None:
+        for dataset, usd in zip(known.scenario.storage.datasets, placement.usd_by_dataset.values()):
+            growth = (1 + dataset.growth_fraction_per_month) ** np.arange(months)
+            total += usd * growth / growth.mean()
+    return total
+
+
+def _egress(known, provider: str, country: str) -> tuple[float, bool]:
+    """Monthly cost of traffic to the internet by the provider's tiers, and whether it publishes any."""
+    amount_gb = known.scenario.storage.egress_gb_per_month
+    if not amount_gb:
+        return 0.0, True
+    internet = [row for row in known.catalogue.egress if row.item in INTERNET_EGRESS]
+    here, anywhere = _in_country(known, provider, country, internet)
+    if anywhere:
+        return _tiered_usd(here or anywhere, amount_gb), True
+    providers = dict.fromkeys(row.provider for row in internet)
+    return max(_tiered_usd([row for row in internet if row.provider == name], amount_gb) for name in providers), False
+
+
+def _tiered_usd(rows, amount_gb: float) -> float:
+    """Each tier's part of the amount at its price; of several price lists of a provider, the first."""
+    first = (rows[0].item, rows[0].region_note)
+    return sum(
+        max(0.0, min(amount_gb, row.to_gb_per_month) - row.from_gb_per_month) * row.usd_per_gb
+        for row in rows
+        if (row.item, row.region_note) == first
+    )
+
+
+def stand_in_warnings(extras: Extras, provider: str) -> tuple[Message, ...]:
+    return tuple(Message.of(f"extras.stand_in_{name}", provider=provider) for name in extras.stand_in)
+
+
+REFERENCE_EGRESS_GB = 1000  # the amount at which providers' traffic prices are compared
+
+
+def reference_egress_usd_per_gb(known, provider: str) -> float:
+    """What the first 1,000 GB a month to the internet cost per GB; NaN where the provider publishes no price."""
+    rows = [row for row in known.catalogue.egress if row.provider == provider and row.item in INTERNET_EGRESS]
+    return _tiered_usd(rows, REFERENCE_EGRESS_GB) / REFERENCE_EGRESS_GB if rows else np.nan
+
+
+def reference_storage_usd_per_gb_month(known, provider: str) -> float:
+    """The provider's cheapest hot object storage without a commitment; NaN where it publishes none."""
+    prices = [
+        row.usd_per_gb_month
+        for row in known.catalogue.storage
+        if row.provider == provider and (row.kind, row.storage_class) == ("object", "hot") and not row.commitment_months > 0
+    ]
+    return min(prices, default=np.nan)

@@ -1,0 +1,331 @@
+"""Sizing: what one server of each shape can do for the workload, and with which layout.
+
+A server shape is a GPU type in a number per server. Everything is computed once per shape, as columns, never per offer:
+a thousand offers share about a hundred and fifty shapes.
+"""
+
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+
+import numpy as np
+
+from gpudash.errors import GpudashError
+from gpudash.memory import inference_memory, maximum_batch, training_memory, verdict, weights_gb
+from gpudash.model import load_precision, read_parameters
+from gpudash.result import Message, ShapeVerdict, Sizing
+from gpudash.speed import Cards, EngineParameters, Transformer, card_parameters, inference_speed
+from gpudash.tables import DATA, read_yaml
+from gpudash.units import MS_PER_S
+
+TOKEN_FAMILIES = ("language", "encoder")
+TENSOR_PARALLEL = np.array([1, 2, 4, 8, 16])
+BATCH_STEPS = 40  # batch sizes tried between 1 and the largest, evenly spread in ratio
+
+
+@lru_cache(maxsize=1)
+def parameters() -> dict:
+    return read_yaml(DATA / "sizing_parameters.yaml")
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """Distinct server shapes among the offers, and each offer's shape."""
+
+    gpu_row: np.ndarray  # [shapes], row of the catalogue's hardware
+    gpus_per_server: np.ndarray  # [shapes]
+    gpu_fraction: np.ndarray  # [shapes], below 1 for a slice of a card
+    of_offer: np.ndarray  # [offers]
+
+    @classmethod
+    def of(cls, offers) -> "Shapes":
+        per_mille = np.rint(np.asarray(offers.gpu_fraction) * 1000).astype(np.int64)
+        key = (offers.gpu_row.astype(np.int64) * 10_000 + offers.gpus_per_server) * 1001 + per_mille
+        _, first, of_offer = np.unique(key, return_index=True, return_inverse=True)
+        return cls(offers.gpu_row[first], offers.gpus_per_server[first], offers.gpu_fraction[first], of_offer)
+
+    def __len__(self) -> int:
+        return len(self.gpu_row)
+
+
+@dataclass(frozen=True)
+class Sized:
+    """What one server of each shape does, with the layout that serves most; columns over shapes.
+
+    Where a shape cannot serve, `because` holds the reason and the speed columns are NaN. `holds` says whether the model
+    fits in memory at all, `meets_targets` whether the latency targets or the deadline can be met too.
+    """
+
+    holds: np.ndarray
+    meets_targets: np.ndarray
+    because: tuple[Message | None, ...]
+    tensor_parallel: np.ndarray
+    replicas_per_server: np.ndarray
+    batch_size: np.ndarray
+    usable_gb: np.ndarray
+    requests_per_s: np.ndarray  # of one server, fully busy
+    output_tokens_per_s: np.ndarray
+    work_per_s: np.ndarray  # of one server: output tokens, else requests, samples or training tokens
+    ttft_ms: np.ndarray
+    tpot_ms: np.ndarray
+    speed_margin: np.ndarray  # target / best reachable, 1 or more; NaN without a target
+    speed_low: np.ndarray
+    speed_high: np.ndarray
+    servers_per_run: np.ndarray  # training: whole servers of one run
+    run_hours: np.ndarray
+
+
+def size_inference(known, shapes: Shapes) -> Sized:
+    """The layout of every shape that serves the most requests per second within the latency targets.
+
+    Tried: every tensor-parallel degree that divides the server, and batch sizes up to what the memory holds. The time
+    to first token includes the wait in the queue at the target utilisation.
+    """
+    work, hardware = known.scenario.workload, known.catalogue.hardware
+    degrees = TENSOR_PARALLEL[None, :]
+    possible = (degrees <= shapes.gpus_per_server[:, None]) & (shapes.gpus_per_server[:, None] % degrees == 0)
+    usable_gb = hardware.usable_gb[shapes.gpu_row] * shapes.gpu_fraction
+    largest = np.where(possible, _largest_batch(known, usable_gb[:, None], degrees), 0)
+    cap = parameters()["maximum_batch_requests"]["value"]
+    grid = np.unique(np.rint(np.geomspace(1, cap, BATCH_STEPS)))
+    batch = np.clip(grid, 1, np.maximum(largest, 1)[:, :, None])
+    speed = _speed(known, shapes, degrees[:, :, None], batch)
+    replicas = shapes.gpus_per_server[:, None] // degrees
+    per_server = speed.requests_per_s * replicas[:, :, None]
+    wait_ms = MS_PER_S * queue_wait_s(
+        batch * replicas[:, :, None], batch / speed.requests_per_s, known.scenario.traffic.target_utilisation_fraction
+    )
+    ttft_ms = speed.ttft_ms + wait_ms
+    fits = (largest >= 1)[:, :, None] & np.isfinite(per_server)
+    ttft_limit, tpot_limit = known.ttft_ms or np.inf, known.tpot_ms or np.inf
+    in_time = fits & (ttft_ms <= ttft_limit) & (speed.tpot_ms <= tpot_limit)
+    best = np.where(in_time, per_server, -1.0).reshape(len(shapes), -1).argmax(axis=1)
+    pick = _Picker(best, per_server.shape)
+    meets = in_time.any(axis=(1, 2))
+    holds = (largest >= 1).any(axis=1)
+    best_ms = [np.where(fits, value, np.inf).reshape(len(shapes), -1).min(axis=1) for value in (ttft_ms, speed.tpot_ms)]
+    because = _inference_reasons(known, shapes, holds, meets, per_server, *best_ms)
+    blank = np.where(meets, 1.0, np.nan)
+    return Sized(
+        holds=holds,
+        meets_targets=meets,
+        because=because,
+        tensor_parallel=pick(degrees[:, :, None]).astype(int),
+        replicas_per_server=pick(replicas[:, :, None]).astype(int),
+        batch_size=pick(batch).astype(int),
+        usable_gb=usable_gb,
+        requests_per_s=pick(per_server) * blank,
+        output_tokens_per_s=pick(per_server) * (known.output_tokens or np.nan) * blank,
+        work_per_s=pick(per_server) * (known.output_tokens or 1) * blank,
+        ttft_ms=pick(ttft_ms) * blank,
+        tpot_ms=pick(speed.tpot_ms) * blank,
+        speed_margin=_margin((known.ttft_ms, known.tpot_ms), best_ms) * blank,
+        speed_low=pick(speed.low_factor),
+        speed_high=pick(speed.high_factor),
+        servers_per_run=np.zeros(len(shapes), dtype=int),
+        run_hours=np.full(len(shapes), np.nan),
+    )
+
+
+def queue_wait_s(slots, service_s, utilisation_fraction):
+    """Mean wait before a request gets one of `slots` places, arrivals at random.
+
+    u^(sqrt(2 (c + 1)) - 1) / (c (1 - u)) × service time; infinite when fully utilised.
+    Source: Sakasegawa (1977), "An approximation formula Lq = a·b^ρ/(1-ρ)", Ann. Inst. Stat. Math. 29, for M/M/c.
+    """
+    if utilisation_fraction >= 1:
+        return np.full(np.broadcast(slots, service_s).shape, np.inf)
+    slots = np.maximum(slots, 1)
+    exponent = np.sqrt(2 * (slots + 1)) - 1
+    return utilisation_fraction**exponent / (slots * (1 - utilisation_fraction)) * service_s
+
+
+class _Picker:
+    """Takes each shape's chosen (degree, batch) out of an array that broadcasts to [shapes, degrees, batches]."""
+
+    def __init__(self, best: np.ndarray, shape: tuple[int, ...]):
+        self.best, self.shape = best, shape
+
+    def __call__(self, values) -> np.ndarray:
+        flat = np.broadcast_to(values, self.shape).reshape(self.shape[0], -1)
+        return np.take_along_axis(flat, self.best[:, None], axis=1)[:, 0]
+
+
+def _largest_batch(known, usable_gb, degrees) -> np.ndarray:
+    """Most requests one replica holds; the replicas of a server have the card's memory to themselves."""
+    work = known.scenario.workload
+    reserved_gb = (work.buffer_gb or 0.0) + work.state_gb
+    return maximum_batch(
+        known.model,
+        known.weight_precision,
+        work.kv_precision,
+        work.context_tokens + known.output_tokens,
+        usable_gb=usable_gb - reserved_gb / degrees,
+        gpu_count=degrees,
+        kv_layout=work.kv_layout,
+    )
+
+
+def _speed(known, shapes: Shapes, degrees, batch):
+    """`inference_speed` of every shape [shapes, degrees, batches]."""
+    work, hardware = known.scenario.workload, known.catalogue.hardware
+    rows = shapes.gpu_row
+    transformer = Transformer.of(known.model, known.weight_precision, work.kv_precision)
+    cards = Cards.of(hardware, rows[:, None, None], transformer.compute_bits)
+    fraction = shapes.gpu_fraction[:, None, None]
+    cards = replace(
+        cards,
+        bandwidth_gb_per_s=cards.bandwidth_gb_per_s * fraction,
+        peak_tflops=cards.peak_tflops * fraction,
+        peak_16bit_tflops=cards.peak_16bit_tflops * fraction,
+    )
+    every = _all_parameters(known.engine, hardware)
+    by_shape = EngineParameters(*(getattr(every, field.name)[rows, None, None] for field in fields(every)))
+    return inference_speed(
+        transformer,
+        cards,
+        by_shape,
+        gpu_count=degrees,
+        batch_size=batch,
+        context_tokens=work.context_tokens,
+        output_tokens=known.output_tokens,
+        prefix_cache_hit_fraction=known.scenario.traffic.prefix_cache_hit_fraction,
+    )
+
+
+def _margin(targets_ms, best_ms) -> np.ndarray:
+    """The smallest of target / best reachable over the targets that are set; NaN without any."""
+    ratios = [target / best for target, best in zip(targets_ms, best_ms) if target is not None]
+    return np.min(ratios, axis=0) if ratios else np.full(len(best_ms[0]), np.nan)
+
+
+@lru_cache(maxsize=32)
+def _all_parameters(engine: str, hardware) -> EngineParameters:
+    return card_parameters(engine, hardware, range(len(hardware)))
+
+
+def _inference_reasons(known, shapes, holds, meets, per_server, best_ttft, best_tpot) -> tuple[Message | None, ...]:
+    """Why a shape cannot serve, one message per shape; None where it can."""
+    predictable = np.isfinite(per_server).reshape(len(shapes), -1).any(axis=1)
+    work, names = known.scenario.workload, known.catalogue.hardware.names
+    reasons: list[Message | None] = []
+    for shape in range(len(shapes)):
+        on = {"gpus": int(shapes.gpus_per_server[shape]), "gpu": names[shapes.gpu_row[shape]]}
+        if meets[shape]:
+            reasons.append(None)
+        elif not holds[shape]:
+            reasons.append(_memory_reason(known, shapes, shape, on))
+        elif not predictable[shape]:
+            reasons.append(Message.of("sizing.no_figures", gpu=on["gpu"]))
+        elif known.ttft_ms is not None and best_ttft[shape] > known.ttft_ms:
+            reasons.append(
+                Message.of("sizing.too_slow_ttft", best=float(best_ttft[shape]), target=float(work.ttft_ms), **on)
+            )
+        elif known.tpot_ms is not None and best_tpot[shape] > known.tpot_ms:
+            reasons.append(
+                Message.of("sizing.too_slow_tpot", best=float(best_tpot[shape]), target=float(work.tpot_ms), **on)
+            )
+        else:
+            reasons.append(
+                Message.of(
+                    "sizing.too_slow_both", ttft=float(best_ttft[shape]), tpot=float(best_tpot[shape]), **on
+                )
+            )
+    return tuple(reasons)
+
+
+def _memory_reason(known, shapes: Shapes, shape: int, on: dict) -> Message:
+    work = known.scenario.workload
+    precision = load_precision(known.weight_precision).title
+    usable_gb = float(known.catalogue.hardware.usable_gb[shapes.gpu_row[shape]] * shapes.gpu_fraction[shape])
+    usable_gb *= on["gpus"]
+    needed_gb = weights_gb(known.model, known.weight_precision)
+    if needed_gb < usable_gb * _engine_share():
+        tokens = work.context_tokens + known.output_tokens
+        return Message.of(
+            "sizing.no_room_for_a_request", model=known.model.title, precision=precision, tokens=tokens, **on
+        )
+    return Message.of(
+        "sizing.does_not_fit",
+        model=known.model.title, precision=precision, needed=float(needed_gb), usable=usable_gb * _engine_share(), **on,
+    )  # fmt: skip
+
+
+def _engine_share() -> float:
+    return read_parameters()["engine_share"]["value"]
+
+
+def size(known, shapes: Shapes) -> Sized:
+    """What one server of each shape does for this kind of work; what is not modelled is refused with a sentence."""
+    model = known.model
+    if known.is_training:
+        if model.family not in TOKEN_FAMILIES:
+            raise GpudashError("sizing.training_not_modelled", title=model.title, family=model.family)
+        return size_training(known, shapes)
+    if known.counts_samples:
+        return size_samples(known, shapes)
+    if model.family not in TOKEN_FAMILIES:
+        raise GpudashError("sizing.kind_not_modelled", title=model.title, family=model.family)
+    return size_inference(known, shapes)
+
+
+# ---- what is shown ------------------------------------------------------------------------------------------------
+
+
+def sizing_result(known, shapes: Shapes, sized: Sized, shape: int | None, gpu_count: int) -> Sizing:
+    """The memory of one replica (or of one GPU of a run) on the chosen shape, and the verdict on every shape."""
+    usable_gb = None if shape is None else float(sized.usable_gb[shape])
+    return Sizing(
+        model=known.model,
+        weight_precision=known.weight_precision,
+        memory=_memory(known, sized, shape, gpu_count, usable_gb),
+        gpu=None if shape is None else known.catalogue.hardware.names[shapes.gpu_row[shape]],
+        gpu_usable_gb=usable_gb,
+        shapes=tuple(_shape_verdict(known, shapes, sized, row) for row in range(len(shapes))),
+    )
+
+
+def _memory(known, sized: Sized, shape: int | None, gpu_count: int, usable_gb: float | None):
+    work = known.scenario.workload
+    if known.is_training:
+        return training_memory(
+            known.model, work.training_method, known.weight_precision, work.optimizer, work.zero_stage, gpu_count,
+            micro_batch=work.micro_batch, sequence_tokens=work.sequence_tokens, recomputation=work.recomputation,
+            usable_gb_per_gpu=usable_gb,
+        )  # fmt: skip
+    degree, batch = (1, 1) if shape is None else (int(sized.tensor_parallel[shape]), int(sized.batch_size[shape]))
+    return inference_memory(
+        known.model, known.weight_precision, work.kv_precision, work.context_tokens + known.output_tokens, batch,
+        kv_layout=work.kv_layout, gpu_count=degree, usable_gb_per_gpu=usable_gb, buffer_gb=work.buffer_gb,
+        state_gb=work.state_gb,
+    )  # fmt: skip
+
+
+def _shape_verdict(known, shapes: Shapes, sized: Sized, row: int) -> ShapeVerdict:
+    works = bool(sized.meets_targets[row])
+    gpus = int(shapes.gpus_per_server[row])
+
+    def shown(column) -> float | None:
+        return float(column[row]) if works and np.isfinite(column[row]) else None
+
+    per_gpu_gb = None
+    if works and not known.is_training:
+        per_gpu_gb = float(_memory(known, sized, row, gpus, float(sized.usable_gb[row])).per_gpu_gb)
+    return ShapeVerdict(
+        gpu=known.catalogue.hardware.names[shapes.gpu_row[row]],
+        gpus_per_server=gpus,
+        verdict="does_not_fit" if not sized.holds[row] else _word(per_gpu_gb, float(sized.usable_gb[row])),
+        tensor_parallel=int(sized.tensor_parallel[row]),
+        replicas_per_server=int(sized.replicas_per_server[row]),
+        batch_size=int(sized.batch_size[row]),
+        per_gpu_gb=per_gpu_gb,
+        usable_gb=float(sized.usable_gb[row]),
+        requests_per_s_per_server=shown(sized.requests_per_s),
+        ttft_ms=shown(sized.ttft_ms),
+        tpot_ms=shown(sized.tpot_ms),
+        servers=int(sized.servers_per_run[row]) or None,
+        because=sized.because[row],
+    )
+
+
+def _word(per_gpu_gb: float | None, usable_gb: float) -> str:
+    return "fits" if per_gpu_gb is None else verdict(per_gpu_gb, usable_gb)

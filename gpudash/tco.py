@@ -1,0 +1,288 @@
+"""Total cost of ownership: what each candidate costs over the horizon, and one candidate's bill month by month.
+
+All candidates are priced as columns, in groups that need the same servers in the same hours; only the few that are
+shown get a bill.
+"""
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from gpudash.demand import firm_servers, inference_servers, run_hours_per_month
+from gpudash.extras import Extras, extras_of, support_usd_per_month
+from gpudash.finance import npv_usd, tax_usd
+from gpudash.layers import Layers, layers
+from gpudash.purchase_mix import KINDS, Plan, best_mix, mean_time_between_interruptions_h, plan, spot_rework_fraction
+from gpudash.result import Bill, Demand, TcoMonth
+from gpudash.units import HOURS_PER_MONTH, MONTHS_PER_YEAR
+
+TERMS = ("monthly", "reserved_1y", "reserved_3y")
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What each candidate pays per server-hour: negotiated discounts taken off once, spot with its rework, terms that
+    are not allowed blank. One entry per candidate, NaN where not sold."""
+
+    on_demand_usd_per_hour: np.ndarray
+    spot_usd_per_hour: np.ndarray
+    reserved_1y_usd_per_hour: np.ndarray
+    reserved_3y_usd_per_hour: np.ndarray
+    monthly_usd_per_hour: np.ndarray
+    rework_fraction: np.ndarray
+
+    def mix_arguments(self, rows) -> dict:
+        return {f"{kind}_usd_per_hour": getattr(self, f"{kind}_usd_per_hour")[rows] for kind in KINDS}
+
+
+@dataclass(frozen=True)
+class Costs:
+    """All candidates over the horizon, as columns; `rows` are their offers. Infinite cost: nothing can be bought."""
+
+    rows: np.ndarray
+    prices: Prices
+    group_of: np.ndarray
+    groups: tuple[Layers, ...]
+    servers: np.ndarray  # at the peak of month 1
+    last_servers: np.ndarray  # at the peak of the last month
+    compute_usd: np.ndarray
+    served_hours: dict[str, np.ndarray]
+    unused_commitment_usd: np.ndarray
+    extras: tuple[Extras, ...]
+    extras_of: np.ndarray
+    support_usd_per_month: np.ndarray
+    credit_usd: np.ndarray
+    tco_usd: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def priced(self) -> "Costs":
+        """Only the candidates that can be bought at all."""
+        keep = np.isfinite(self.tco_usd)
+        if keep.all():
+            return self
+        prices = Prices(*(getattr(self.prices, field.name)[keep] for field in fields(Prices)))
+        columns = {
+            field.name: getattr(self, field.name)[keep] for field in fields(self) if field.type is np.ndarray
+        }
+        served = {kind: hours[keep] for kind, hours in self.served_hours.items()}
+        return replace(self, prices=prices, served_hours=served, **columns)
+
+
+def total_costs(known, shapes, sized, rows: np.ndarray) -> Costs:
+    """The cheapest purchase mix of every candidate (`rows` of the offers) and all that comes with it."""
+    prices = _prices(known, rows)
+    groups, group_of, servers, last_servers = _demand_groups(known, sized, shapes.of_offer[rows])
+    compute = np.empty(len(rows))
+    unused = np.empty(len(rows))
+    served = {kind: np.empty(len(rows)) for kind in KINDS}
+    for group, demand_layers in enumerate(groups):
+        members = np.flatnonzero(group_of == group)
+        mixes = best_mix(
+            demand_layers,
+            commitment_cap_servers=known.scenario.purchase.commitment_cap_servers,
+            **prices.mix_arguments(members),
+        )
+        compute[members], unused[members] = mixes.total_usd, mixes.unused_commitment_usd
+        for kind in KINDS:
+            served[kind][members] = mixes.served_hours[kind]
+    extras, extras_row = _extras(known, rows)
+    months = known.scenario.purchase.horizon_months
+    beside_usd = np.array([e.storage_usd_per_month.sum() + e.egress_usd_per_month * months for e in extras])[extras_row]
+    support = _support(known, rows, (compute + beside_usd) / months)
+    finance = known.scenario.finance
+    fixed_usd = months * finance.staff_fte * finance.staff_usd_per_year / MONTHS_PER_YEAR + finance.migration_usd
+    gross = compute + beside_usd + support * months + fixed_usd
+    credit = np.minimum(finance.credit_usd, gross)
+    return Costs(
+        rows, prices, group_of, groups, servers, last_servers, compute, served, unused, extras, extras_row, support,
+        credit, gross - credit,
+    )  # fmt: skip
+
+
+def likely_cheapest(known, shapes, sized, rows: np.ndarray, count: int = 12) -> np.ndarray:
+    """Those of the candidates that can be the cheapest: the `count` with the lowest cost per unit of work, fully used.
+
+    A quick sieve for offers that are only mentioned beside the answer; the answer itself prices every candidate.
+    """
+    prices = _prices(known, rows)
+    rates = np.vstack([getattr(prices, f"{kind}_usd_per_hour") for kind in KINDS])
+    lowest = np.nanmin(np.where(np.isnan(rates), np.inf, rates), axis=0, initial=np.inf)
+    return rows[np.argsort(lowest / sized.work_per_s[shapes.of_offer[rows]], kind="stable")[:count]]
+
+
+def mix_plan(known, costs: Costs, candidate: int) -> Plan:
+    """The purchase mix of one candidate in detail."""
+    one = {name: float(price[0]) for name, price in costs.prices.mix_arguments([candidate]).items()}
+    cap = known.scenario.purchase.commitment_cap_servers
+    return plan(costs.groups[costs.group_of[candidate]], commitment_cap_servers=cap, **one)
+
+
+def bill(known, costs: Costs, candidate: int, mix: Plan, choice_id: str) -> Bill:
+    """Month by month what one candidate costs; the months add up to its total."""
+    finance, months = known.scenario.finance, known.scenario.purchase.horizon_months
+    extras = costs.extras[costs.extras_of[candidate]]
+    kinds = {kind: np.asarray(mix.usd[kind], dtype=float) for kind in KINDS}
+    support = float(costs.support_usd_per_month[candidate])
+    staff = finance.staff_fte * finance.staff_usd_per_year / MONTHS_PER_YEAR
+    one_off = np.where(np.arange(months) == 0, finance.migration_usd, 0.0)
+    gross = sum(kinds.values()) + extras.storage_usd_per_month + extras.egress_usd_per_month + support + staff + one_off
+    left_before = np.maximum(costs.credit_usd[candidate] - (np.cumsum(gross) - gross), 0.0)
+    credit = np.minimum(left_before, gross)
+    net = gross - credit
+    rows = tuple(
+        TcoMonth(
+            month=month + 1,
+            **{f"{kind}_usd": float(kinds[kind][month]) for kind in KINDS if kind != "monthly"},
+            monthly_usd=float(kinds["monthly"][month]),
+            storage_usd=float(extras.storage_usd_per_month[month]),
+            egress_usd=extras.egress_usd_per_month,
+            support_usd=support,
+            staff_usd=staff,
+            one_off_usd=float(one_off[month]),
+            credit_usd=float(-credit[month]),
+            total_usd=float(net[month]),
+        )
+        for month in range(months)
+    )
+    list_rate = known.catalogue.offers.on_demand_usd_per_hour[costs.rows[candidate]]
+    hours = sum(float(np.sum(mix.served_hours[kind])) for kind in KINDS)
+    total = float(net.sum())
+    return Bill(
+        choice_id=choice_id,
+        months=rows,
+        list_price_usd=float(list_rate * hours) if np.isfinite(list_rate) else None,
+        total_usd=total,
+        tax_usd=tax_usd(total, finance.tax_fraction),
+        npv_usd=float(npv_usd(net, finance.discount_rate_fraction)),
+    )
+
+
+def demand_result(known, shapes, sized, costs: Costs, candidate: int) -> Demand:
+    """The servers one candidate needs in every hour of the week and month, with the load behind them."""
+    shape = shapes.of_offer[costs.rows[candidate]]
+    months = known.scenario.purchase.horizon_months
+    if known.is_training:
+        servers = np.full((months, 1), costs.servers[candidate])
+        return Demand(servers, costs.groups[costs.group_of[candidate]].hours, np.empty(0), None)
+    servers = inference_servers(
+        known.scenario.traffic, known.load, sized.requests_per_s[shape], sized.replicas_per_server[shape]
+    )
+    capacity = float(sized.requests_per_s[shape]) * known.scenario.traffic.target_utilisation_fraction
+    hours = np.full(servers.shape[1:], HOURS_PER_MONTH / servers.shape[1])
+    return Demand(
+        servers[known.load.month_row], np.broadcast_to(hours, (months, len(hours))), known.load.requests_per_s[0], capacity
+    )
+
+
+def _prices(known, rows: np.ndarray) -> Prices:
+    offers, purchase = known.catalogue.offers, known.scenario.purchase
+    taken_off = {entry.provider: entry.discount_fraction for entry in purchase.negotiated_discounts}
+    paid = np.array([1 - taken_off.get(name, 0.0) for name in offers.provider_names])[offers.provider_row[rows]]
+    rework = _rework_fraction(known, rows)
+    if known.is_training or purchase.spot_fraction > 0:
+        spot = offers.spot_usd_per_hour[rows] * paid * (1 + rework)
+    else:
+        spot = np.full(len(rows), np.nan)
+    terms = {
+        term: getattr(offers, f"{term}_usd_per_hour")[rows] * paid if term in purchase.terms else np.full(len(rows), np.nan)
+        for term in TERMS
+    }
+    return Prices(
+        on_demand_usd_per_hour=offers.on_demand_usd_per_hour[rows] * paid,
+        spot_usd_per_hour=spot,
+        rework_fraction=rework,
+        **{f"{term}_usd_per_hour": price for term, price in terms.items()},
+    )
+
+
+def _rework_fraction(known, rows: np.ndarray) -> np.ndarray:
+    """Extra hours on spot; an unknown interruption rate is taken as the worst known. Serving keeps no checkpoints."""
+    offers, purchase = known.catalogue.offers, known.scenario.purchase
+    monthly = offers.interruption_fraction_per_month
+    if purchase.interruption_fraction_per_month is not None:
+        monthly = np.full(len(offers), purchase.interruption_fraction_per_month)
+    monthly = np.where(np.isnan(monthly), np.nanmax(monthly, initial=0.0), monthly)[rows]
+    checkpoint = 0.0 if known.scenario.workload.kind == "inference" else purchase.checkpoint_minutes
+    return spot_rework_fraction(mean_time_between_interruptions_h(monthly), checkpoint, purchase.restart_minutes)
+
+
+def _demand_groups(known, sized, shape_of: np.ndarray):
+    """Layers of demand, one per distinct need of servers, and which candidate has which.
+
+    Many shapes need the very same servers in the same hours (one, all week), so there are far fewer groups than shapes.
+    """
+    shapes, shape_row = np.unique(shape_of, return_inverse=True)
+    if known.is_training:
+        needs = [(int(sized.servers_per_run[s]), float(sized.run_hours[s])) for s in shapes]
+    else:
+        servers = inference_servers(
+            known.scenario.traffic, known.load, sized.requests_per_s[shapes], sized.replicas_per_server[shapes]
+        )
+        needs = [profile.tobytes() for profile in servers]
+    distinct = {need: row for row, need in enumerate(dict.fromkeys(needs))}
+    group_of_shape = np.array([distinct[need] for need in needs], dtype=int)
+    if known.is_training:
+        groups = tuple(_run_layers(known, count, hours) for count, hours in distinct)
+        peak = last = np.array([count for count, _ in distinct], dtype=int)
+    else:
+        first = [needs.index(need) for need in distinct]
+        groups = tuple(_service_layers(known, servers[row]) for row in first)
+        peak = np.array([servers[row][known.load.month_row[0]].max() for row in first], dtype=int)
+        last = np.array([servers[row][known.load.month_row[-1]].max() for row in first], dtype=int)
+    group_of = group_of_shape[shape_row]
+    return groups, group_of, peak[group_of] if len(peak) else peak, last[group_of] if len(last) else last
+
+
+def _service_layers(known, servers: np.ndarray) -> Layers:
+    """Servers per distinct month and hour of the week as layers over the horizon."""
+    months = servers[known.load.month_row]
+    spot_fraction = known.scenario.purchase.spot_fraction
+    return layers(months, firm_servers(months, spot_fraction) if spot_fraction else None)
+
+
+def _run_layers(known, servers: int, run_hours: float) -> Layers:
+    """Training: all servers of a run are needed in the same hours of each month."""
+    purchase = known.scenario.purchase
+    hours = run_hours_per_month(run_hours, known.scenario.traffic.runs, purchase.horizon_months)
+    months = np.arange(purchase.horizon_months)
+    return Layers(
+        servers=np.array([servers]),
+        hours=hours[:, None],
+        firm_hours=hours[:, None] * (1 - purchase.spot_fraction),
+        repeats=np.ones(len(months), dtype=int),
+        year=months // MONTHS_PER_YEAR,
+        periods_per_year=MONTHS_PER_YEAR,
+    )
+
+
+def _extras(known, rows: np.ndarray) -> tuple[tuple[Extras, ...], np.ndarray]:
+    offers = known.catalogue.offers
+    places, place_row = np.unique(offers.place_row[rows], return_inverse=True)
+    made: dict[tuple[str, str], int] = {}
+    keys = [(offers.places[place][0], offers.places[place][2]) for place in places]
+    for key in keys:
+        made.setdefault(key, len(made))
+    return tuple(extras_of(known, *key) for key in made), np.array([made[key] for key in keys], dtype=int)[place_row]
+
+
+def _support(known, rows: np.ndarray, spend_usd_per_month: np.ndarray) -> np.ndarray:
+    fees = np.zeros(len(rows))
+    if known.scenario.finance.support_plan is None:
+        return fees
+    provider_row = known.catalogue.offers.provider_row[rows]
+    for row in np.unique(provider_row):
+        members = provider_row == row
+        name = known.catalogue.offers.provider_names[row]
+        fees[members] = support_usd_per_month(known, name, spend_usd_per_month[members])
+    return fees
+
+
+def peak_usd_per_hour(costs: Costs) -> np.ndarray:
+    """What a candidate costs in its busiest hour of month 1: all servers at the dearest rate it can be asked to pay."""
+    rates = np.vstack([getattr(costs.prices, f"{kind}_usd_per_hour") for kind in ("on_demand", *TERMS)])
+    rate = np.where(np.isnan(rates[0]), np.nanmax(np.nan_to_num(rates, nan=0.0), axis=0), rates[0])
+    return costs.servers * rate
+
+
