@@ -218,10 +218,12 @@ def mix(request: Mapping[str, Any]) -> dict[str, Any]:
     """The answer of the command `mix`: the cheapest split for a demand given per year and slot.
 
     `request`: `demand` and `firm` (1 to 3 years of equally many slots, whole servers, a slot stands for 8760 / slots
-    hours) and the `*_usd_per_hour` prices of `_PRICE_KEYS`, null where not sold. Raises a `mix.*` error for anything
-    else, and `mix.nothing_covers` where the prices leave an hour that cannot be bought.
+    hours) and the `*_usd_per_hour` prices of `_PRICE_KEYS`, null where not sold; without an on-demand price commitments
+    must cover all demand. Raises a `mix.*` error for anything else, and `mix.nothing_covers` where the prices leave an hour that cannot be bought.
     """
     demand, firm, prices = _checked(request)
+    if math.isnan(prices["on_demand_usd_per_hour"]):
+        prices["spot_usd_per_hour"] = math.nan  # nothing as you go: commitments must cover all demand
     chosen = plan(layers(demand, firm, periods_per_year=1), **prices)
     on_demand, *terms = (prices[f"{kind}_usd_per_hour"] for kind in ("on_demand", "reserved_1y", "reserved_3y"))
     break_even = [None if math.isnan(term + on_demand) else break_even_utilisation(term, on_demand) for term in terms]

@@ -161,11 +161,11 @@ def test_spot_dearer_than_on_demand_is_not_used():
     assert (answer["spot_usd"], answer["on_demand_usd"]) == (0, 4 * YEAR / 2 * 2.0)
 
 
-def test_without_on_demand_commitments_cover_what_may_not_run_on_spot():
+def test_without_on_demand_commitments_cover_all_demand_even_where_spot_would_be_cheaper():
     request = {"demand": [[3, 1]], "firm": [[2, 0]], "reserved_1y_usd_per_hour": 9.0, "spot_usd_per_hour": 1.0}
     answer = mix(request | {"on_demand_usd_per_hour": None})
-    assert answer["reserved_1y_servers"] == [2]
-    assert answer["spot_usd"] == YEAR / 2 * 1.0
+    assert answer["reserved_1y_servers"] == [3]
+    assert answer["spot_usd"] == 0
 
 
 def test_a_three_year_term_is_paid_in_full_within_one_year():
