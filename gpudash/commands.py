@@ -87,6 +87,7 @@ def speed(options: Namespace, text: Text) -> dict:
     from gpudash.assumptions import assume
     from gpudash.catalogue import load_catalogue
     from gpudash.export import plain
+    from gpudash.measured import nearest_measured
     from gpudash.memory import maximum_batch
     from gpudash.speed import Cards, Transformer, engine_parameters, inference_speed
 
@@ -124,6 +125,16 @@ def speed(options: Namespace, text: Text) -> dict:
         "low": found.output_tokens_per_s * found.low_factor,
         "high": found.output_tokens_per_s * found.high_factor,
         "max_batch": most,
+        "nearest_measured": nearest_measured(
+            known.model,
+            hardware.names[row],
+            weight_precision=known.weight_precision,
+            engine=work.engine,
+            gpu_count=gpu_count,
+            batch_size=batch_size,
+            context_tokens=work.context_tokens,
+            output_tokens=known.output_tokens,
+        ),
         "warnings": [too_many] if too_many else [],
     }
     return plain(answer, text)

@@ -41,7 +41,9 @@ def result_json(result: Result, catalogue: Catalogue, text: Text) -> dict[str, A
         "frameworks": {name: _framework(ranking, text) for name, ranking in result.scores.items()},
         "path": {name: [step_json(step, text) for step in path.steps] for name, path in result.path.items()},
         "outcomes": {name: text.say(path.outcome) for name, path in result.path.items()},
-        "lower_precision": plain(result.lower_precision, text),
+        "lower_precision": [
+            plain(lower, text) | {"choice": choice_json(lower.choice, text)} for lower in result.lower_precision
+        ],
         "uncertainty": plain(result.uncertainty, text),
         "flips": plain(result.flips, text),
         "assumptions": plain(result.assumptions, text),

@@ -7,12 +7,26 @@ from pathlib import Path
 
 import pytest
 
+from gpudash import Scenario, evaluate, load_catalogue
 from gpudash.__main__ import COMMANDS, NOT_YET, json_lines, main
 from gpudash.documents import DEPTH, MEGABYTES
-from gpudash.scenario import Scenario
-from gpudash.share import pinned, url
+from gpudash.share import pinned, scenario_of_url, url
+from gpudash.tables import DATA
 
 ROOT = Path(__file__).parents[1]
+MAIN_QUESTION = [
+    part
+    for setting in (
+        "workload.model=llama-3.1-70b",
+        "workload.context_tokens=1000",
+        "workload.output_tokens=300",
+        "traffic.peak_requests_per_s=20",
+        "traffic.shape=office_hours",
+        "requirements.countries=EU",
+        "budget.amount=60000",
+    )
+    for part in ("--set", setting)
+]
 MIX = {
     "demand": [[2, 3]],
     "firm": [[1, 1]],
@@ -86,6 +100,73 @@ def process(*arguments: str, **settings) -> subprocess.CompletedProcess:
 
 
 # ---- answers -----------------------------------------------------------------------------------------------------
+
+
+def test_the_main_question_is_answered_in_one_call(ask):
+    """Llama-3.1-70B chat in office hours, data in the EU, 60,000 USD a month."""
+    found = ask("evaluate", *MAIN_QUESTION)
+    best = found["recommendation"]
+    assert best["country"] in load_catalogue().country_groups["EU"]
+    assert best["monthly_usd"] == pytest.approx(best["tco_usd"] / 36)
+    assert best["monthly_usd"] < 60_000
+    assert sum(best["purchase_split"].values()) == pytest.approx(1)
+    assert set(best["purchase_split"]) == {"on_demand", "reserved_1y", "reserved_3y", "monthly", "spot"}
+    assert sum(month["total_usd"] for month in found["tco"][0]["months"]) == pytest.approx(best["tco_usd"])
+    assert best["servers"] == max(found["demand"]["servers"][0])
+    assert best["reasons"]
+
+
+def test_evaluate_answers_with_every_key_of_the_contract(ask):
+    found = ask("evaluate", *MAIN_QUESTION)
+    assert set(found) >= {
+        "recommendation", "alternatives", "rejected", "sizing", "demand", "purchase_mix", "storage", "tco", "scores",
+        "path", "uncertainty", "flips", "assumptions", "warnings", "catalogue", "scenario", "cheapest",
+        "gap_usd_per_month",
+    }  # fmt: skip
+    assert found["uncertainty"] is found["flips"] is None
+    assert set(found["path"]) == {"article_five_steps", "article_five_stages", "gpudash"}
+    assert set(found["scores"]) >= {"three_dimension", "four_dimension", "gpudash"}
+    assert all(set(row) >= {"offer", "score", "rank"} for rows in found["scores"].values() for row in rows)
+    assert all(row["because"] and row["offer"] for row in found["rejected"])
+    offers = len(load_catalogue().offers)
+    assert len({row["offer"] for row in found["rejected"]}) < found["catalogue"]["offers"] == offers
+    origins = {"entered", "measured", "catalogue", "default", "derived"}
+    assert {row["origin"] for row in found["assumptions"]} <= origins
+
+
+def test_command_line_file_link_and_python_give_the_same_numbers(ask, file):
+    by_options = ask("evaluate", *MAIN_QUESTION)
+    link = ask("link", *MAIN_QUESTION)["link"]
+    by_link = ask("evaluate", "--link", link)
+    by_file = ask("evaluate", file(by_link["scenario"]))
+    assert by_file == by_link
+    numbers = set(by_link) - {"scenario", "assumptions"}  # the link pins the newest snapshot, which is then "entered"
+    assert {name: by_options[name] for name in numbers} == {name: by_link[name] for name in numbers}
+    result = evaluate(scenario_of_url(link), load_catalogue())
+    assert by_link["recommendation"]["tco_usd"] == result.recommendation.tco_usd
+    assert by_link["recommendation"]["npv_usd"] == result.recommendation.npv_usd
+
+
+def test_a_budget_that_nothing_meets_names_the_cheapest_and_the_gap(ask):
+    found = ask("evaluate", *MAIN_QUESTION, "--set", "budget.amount=100")
+    assert found["recommendation"] is None
+    assert found["gap_usd_per_month"] == pytest.approx(found["cheapest"]["monthly_usd"] - 100)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("path", sorted((DATA / "scenarios").glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_starting_point_is_answered_in_both_languages(ask, path, language):
+    found = ask("evaluate", str(path), "--language", language)
+    assert found["recommendation"] is not None
+
+
+@pytest.mark.parametrize("name", ["gpudash", "article_five_steps", "article_five_stages"])
+def test_tree_shows_the_path_taken(ask, name):
+    found = ask("tree", name, *MAIN_QUESTION)
+    assert found["steps"] == ask("evaluate", *MAIN_QUESTION)["path"][name]
+    for step in found["steps"]:
+        assert set(step) >= {"question", "fact", "threshold", "margin", "branch", "candidates_left"}
+        assert step["candidates_left"] <= step["candidates_before"]
 
 
 def test_memory_answers_with_the_lines_that_add_up(ask):
