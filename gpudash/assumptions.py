@@ -42,6 +42,12 @@ class Known:
         return self.scenario.workload.kind in ("training", "fine_tuning")
 
     @property
+    def training_precision(self) -> str:
+        """The format a run computes in: the chosen one if it can be trained in full, else 16 bit."""
+        chosen = load_precision(self.weight_precision)
+        return chosen.name if chosen.trainable and self.scenario.workload.training_method == "full" else "bf16"
+
+    @property
     def counts_samples(self) -> bool:
         """Whether the work is counted in samples (images) instead of tokens."""
         return self.model.family in SAMPLE_FAMILIES
@@ -68,7 +74,7 @@ def assume(scenario: Scenario, catalogue: Catalogue) -> Known:
         scenario=scenario,
         catalogue=catalogue,
         model=model,
-        weight_precision=load_precision(work.weight_precision or model.published_precision or "bf16").name,
+        weight_precision=load_precision(work.weight_precision or _usual_precision(work, model)).name,
         engine=engine_name(work.engine),
         output_tokens=work.output_tokens if writes_tokens else 0,
         ttft_ms=work.ttft_ms if latency_counts else None,
@@ -78,6 +84,11 @@ def assume(scenario: Scenario, catalogue: Catalogue) -> Known:
         countries=_countries(scenario, catalogue),
         warnings=tuple(warnings),
     )
+
+
+def _usual_precision(work, model: Model) -> str:
+    """Serving runs in the precision the model was published in; training in 16 bit with its master copy in 32."""
+    return "bf16" if work.kind in ("training", "fine_tuning") else model.published_precision or "bf16"
 
 
 def resolve_model(work) -> Model:

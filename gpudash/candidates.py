@@ -10,7 +10,7 @@ import numpy as np
 
 from gpudash.model import load_precision
 from gpudash.result import Country, Message, Rejected, Share, Usd
-from gpudash.sizing import Shapes, Sized
+from gpudash.sizing import Shapes, Sized, parameters
 from gpudash.tables import DATA, read_rows
 
 GATES = ("residency", "provider", "requirements", "memory", "latency", "price", "budget")
@@ -173,8 +173,10 @@ def _provider(gates: Gates, known, offers) -> None:
         gates.refuse_each(
             missing, offers.provider_row, lambda row: Message.of("candidates.provider_not_in", provider=names[row])
         )
-    if not wishes.marketplaces and not known.is_training:
+    if not wishes.marketplaces:
         gates.refuse(offers.kind == "marketplace", Message.of("candidates.marketplace"))
+        nowhere = np.array([not country for _, _, country in offers.places])[offers.place_row]
+        gates.refuse((offers.kind == "reseller") & nowhere, Message.of("candidates.reseller_nowhere"))
 
 
 def _provider_facts(gates: Gates, known, offers) -> None:
@@ -279,7 +281,10 @@ def _software(check, known, shapes: Shapes, gpu) -> None:
 def _precision(check, known, shapes: Shapes, gpu) -> None:
     """Whether the card runs the weight format at all; one nobody lists for a vendor's cards is not known to run there."""
     hardware, rows, name = known.catalogue.hardware, shapes.gpu_row, known.weight_precision
-    if known.is_training or known.counts_samples:
+    if known.counts_samples:
+        return
+    if known.is_training:
+        _bf16_training(check, known, shapes, gpu)
         return
     listed = any(precision == name for precision, _ in precision_support())
     unknown = PrecisionSupport(not listed or load_precision(name).bits >= 16, 0.0, "")
@@ -295,6 +300,17 @@ def _precision(check, known, shapes: Shapes, gpu) -> None:
     )
     title = load_precision(name).title
     check(True, lacks, lambda shape: Message.of("candidates.precision", precision=title, gpu=gpu(shape)))
+
+
+def _bf16_training(check, known, shapes: Shapes, gpu) -> None:
+    """Runs in bf16 need bf16 arithmetic: a run, unlike serving, does not fall back to fp16 by itself."""
+    least = parameters()["bf16_training_compute_capability"]["value"]
+    too_old = known.catalogue.hardware.compute_capability[shapes.gpu_row] < least
+    title = load_precision(known.training_precision).title
+    check(
+        known.training_precision == "bf16", too_old,
+        lambda shape: Message.of("candidates.precision_training", precision=title, gpu=gpu(shape)),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

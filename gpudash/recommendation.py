@@ -229,7 +229,8 @@ def ranking(known, costs: Costs, scores: FrameworkScores, ordered: Order) -> Fra
     criteria = scores.framework.criteria
     best = ordered.candidates[:RANKED_ROWS]
     place = ranks(scores.scores[ordered.candidates])[:RANKED_ROWS]
-    intervals = weight_intervals(scores.values[ordered.candidates], scores.objectives, scores.weights)
+    known_values = scores.values[ordered.candidates]
+    intervals = weight_intervals(known_values, scores.objectives, scores.weights) if len(best) else ()
     return FrameworkRanking(
         framework=scores.framework.key,
         criteria=tuple(

@@ -13,6 +13,7 @@ from gpudash.errors import GpudashError
 from gpudash.memory import inference_memory, maximum_batch, training_memory, verdict, weights_gb
 from gpudash.model import load_precision, read_parameters
 from gpudash.result import Message, ShapeVerdict, Sizing
+from gpudash.sizing_runs import sample_columns, training_columns
 from gpudash.speed import Cards, EngineParameters, Transformer, card_parameters, inference_speed
 from gpudash.tables import DATA, read_yaml
 from gpudash.units import MS_PER_S
@@ -73,17 +74,26 @@ class Sized:
     servers_per_run: np.ndarray  # training: whole servers of one run
     run_hours: np.ndarray
 
+    @classmethod
+    def blank(cls, shapes: Shapes, usable_gb: np.ndarray, **columns) -> "Sized":
+        """The given columns; what this kind of work has no figure for is NaN (or one, for counts)."""
+        count = len(shapes)
+        counts = {name: np.ones(count, dtype=int) for name in ("tensor_parallel", "replicas_per_server", "batch_size")}
+        counts["servers_per_run"] = np.zeros(count, dtype=int)
+        missing = {
+            field.name: np.full(count, np.nan) for field in fields(cls) if field.name not in counts | columns.keys()
+        }
+        return cls(**{**missing, **counts, "usable_gb": usable_gb, **columns})
 
-def size_inference(known, shapes: Shapes) -> Sized:
+
+def size_inference(known, shapes: Shapes, usable_gb: np.ndarray) -> Sized:
     """The layout of every shape that serves the most requests per second within the latency targets.
 
     Tried: every tensor-parallel degree that divides the server, and batch sizes up to what the memory holds. The time
     to first token includes the wait in the queue at the target utilisation.
     """
-    work, hardware = known.scenario.workload, known.catalogue.hardware
     degrees = TENSOR_PARALLEL[None, :]
     possible = (degrees <= shapes.gpus_per_server[:, None]) & (shapes.gpus_per_server[:, None] % degrees == 0)
-    usable_gb = hardware.usable_gb[shapes.gpu_row] * shapes.gpu_fraction
     largest = np.where(possible, _largest_batch(known, usable_gb[:, None], degrees), 0)
     cap = parameters()["maximum_batch_requests"]["value"]
     grid = np.unique(np.rint(np.geomspace(1, cap, BATCH_STEPS)))
@@ -105,24 +115,23 @@ def size_inference(known, shapes: Shapes) -> Sized:
     best_ms = [np.where(fits, value, np.inf).reshape(len(shapes), -1).min(axis=1) for value in (ttft_ms, speed.tpot_ms)]
     because = _inference_reasons(known, shapes, holds, meets, per_server, *best_ms)
     blank = np.where(meets, 1.0, np.nan)
-    return Sized(
+    return Sized.blank(
+        shapes,
+        usable_gb,
         holds=holds,
         meets_targets=meets,
         because=because,
         tensor_parallel=pick(degrees[:, :, None]).astype(int),
         replicas_per_server=pick(replicas[:, :, None]).astype(int),
         batch_size=pick(batch).astype(int),
-        usable_gb=usable_gb,
         requests_per_s=pick(per_server) * blank,
         output_tokens_per_s=pick(per_server) * (known.output_tokens or np.nan) * blank,
         work_per_s=pick(per_server) * (known.output_tokens or 1) * blank,
         ttft_ms=pick(ttft_ms) * blank,
-        tpot_ms=pick(speed.tpot_ms) * blank,
+        tpot_ms=pick(speed.tpot_ms) * (blank if known.output_tokens else np.nan),
         speed_margin=_margin((known.ttft_ms, known.tpot_ms), best_ms) * blank,
         speed_low=pick(speed.low_factor),
         speed_high=pick(speed.high_factor),
-        servers_per_run=np.zeros(len(shapes), dtype=int),
-        run_hours=np.full(len(shapes), np.nan),
     )
 
 
@@ -257,15 +266,16 @@ def _engine_share() -> float:
 def size(known, shapes: Shapes) -> Sized:
     """What one server of each shape does for this kind of work; what is not modelled is refused with a sentence."""
     model = known.model
+    usable_gb = known.catalogue.hardware.usable_gb[shapes.gpu_row] * shapes.gpu_fraction
     if known.is_training:
         if model.family not in TOKEN_FAMILIES:
             raise GpudashError("sizing.training_not_modelled", title=model.title, family=model.family)
-        return size_training(known, shapes)
+        return Sized.blank(shapes, usable_gb, **training_columns(known, shapes, usable_gb, parameters()))
     if known.counts_samples:
-        return size_samples(known, shapes)
+        return Sized.blank(shapes, usable_gb, **sample_columns(known, shapes, usable_gb))
     if model.family not in TOKEN_FAMILIES:
         raise GpudashError("sizing.kind_not_modelled", title=model.title, family=model.family)
-    return size_inference(known, shapes)
+    return size_inference(known, shapes, usable_gb)
 
 
 # ---- what is shown ------------------------------------------------------------------------------------------------
@@ -288,8 +298,8 @@ def _memory(known, sized: Sized, shape: int | None, gpu_count: int, usable_gb: f
     work = known.scenario.workload
     if known.is_training:
         return training_memory(
-            known.model, work.training_method, known.weight_precision, work.optimizer, work.zero_stage, gpu_count,
-            micro_batch=work.micro_batch, sequence_tokens=work.sequence_tokens, recomputation=work.recomputation,
+            known.model, work.training_method, known.weight_precision, optimizer=work.optimizer,
+            zero_stage=work.zero_stage, gpu_count=gpu_count, micro_batch=work.micro_batch, sequence_tokens=work.sequence_tokens, recomputation=work.recomputation,
             usable_gb_per_gpu=usable_gb,
         )  # fmt: skip
     degree, batch = (1, 1) if shape is None else (int(sized.tensor_parallel[shape]), int(sized.batch_size[shape]))
