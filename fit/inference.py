@@ -12,7 +12,7 @@ from scipy.optimize import least_squares
 
 from gpudash.catalogue import load_catalogue
 from gpudash.speed import BAND_90_SIGMAS, EngineParameters
-from gpudash.speed_rows import SetUps, predict, read_set_ups
+from gpudash.speed_rows import SetUps, predict, read_set_ups, row_sigma_log
 from gpudash.tables import DATA, numbers, read_columns
 
 MEASURED = DATA / "measured" / "inference.csv"
@@ -166,6 +166,11 @@ def random_folds(count: int) -> np.ndarray:
 def sigma_of(log_errors_held_out: np.ndarray) -> float:
     """The standard deviation whose 90 % band holds 90 % of these errors."""
     return float(np.quantile(np.abs(log_errors_held_out), 0.9) / BAND_90_SIGMAS)
+
+
+def shown_sigma(set_ups: SetUps) -> np.ndarray:
+    """The band that the product shows for each row, as a standard deviation of the logarithm."""
+    return row_sigma_log(set_ups, set_ups.parameters())
 
 
 def bands(measured: Measured) -> dict[tuple, dict[str, float]]:

@@ -68,6 +68,12 @@ def held_out_log_errors(matrix: np.ndarray, log_mfu: np.ndarray, groups: np.ndar
     return errors
 
 
+def shown_sigma() -> float:
+    """The band that the product shows for measured cards, as a standard deviation of the logarithm."""
+    columns = read_columns(TERMS)
+    return float(columns["value"][columns["term"].index("sigma_log")])
+
+
 def random_folds(count: int) -> np.ndarray:
     return np.random.default_rng(RANDOM_STATE).integers(0, FOLDS, count)
 

@@ -88,14 +88,19 @@ def predict_rows(columns: dict[str, list[str]], hardware) -> Predictions:
     set_ups = read_set_ups(columns, hardware)
     parameters = set_ups.parameters()
     predicted = predict(set_ups, parameters)
-    over_pcie = (set_ups.tensor_parallel > 1) & ~set_ups.cards.has_fast_link(set_ups.tensor_parallel)
-    sigma = np.where(over_pcie, parameters.sigma_log_without_link, parameters.sigma_log)
+    sigma = row_sigma_log(set_ups, parameters)
     factor = np.exp(BAND_90_SIGMAS * sigma)
     unpublished = Message.of("speed.unpublished_figures_row")
     because = tuple(
         reason or (None if np.isfinite(value) else unpublished) for reason, value in zip(set_ups.because, predicted)
     )
     return Predictions(predicted, predicted / factor, predicted * factor, because)
+
+
+def row_sigma_log(set_ups: SetUps, parameters: EngineParameters) -> np.ndarray:
+    """The band of each row as a standard deviation of log(measured / predicted): wider over PCIe."""
+    over_pcie = (set_ups.tensor_parallel > 1) & ~set_ups.cards.has_fast_link(set_ups.tensor_parallel)
+    return np.where(over_pcie, parameters.sigma_log_without_link, parameters.sigma_log)
 
 
 def predict(set_ups: SetUps, parameters: EngineParameters) -> np.ndarray:

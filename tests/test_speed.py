@@ -1,10 +1,33 @@
 """Speed of language models: what more hardware, fewer tokens and unknown names do."""
 
+from dataclasses import replace
+from math import log
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from gpudash.catalogue import load_catalogue
 from gpudash.errors import GpudashError
-from gpudash.speed import Cards, Transformer, engine_names, engine_parameters, inference_speed
+from gpudash.measured import nearest_measured, sample_gpus, sample_speed
+from gpudash.model import custom_model, load_model
+from gpudash.speed import (
+    Cards,
+    Transformer,
+    card_parameters,
+    engine_name,
+    engine_names,
+    engine_parameters,
+    inference_speed,
+    is_measured,
+)
+from gpudash.speed_rows import predict_rows
+from gpudash.tables import DATA, read_columns, read_yaml
+from gpudash.training_rows import predict_training_rows
+from gpudash.training_speed import TrainingWork, training_speed
+
+CASES = read_yaml(Path(__file__).parent / "golden" / "speed.yaml")
+HARDWARE = load_catalogue().hardware
 
 LLAMA_8B = Transformer(
     weights_gb=16.06,
@@ -108,5 +131,152 @@ def test_an_unknown_engine_is_answered_with_the_nearest_names():
 
 
 def test_a_vendor_nobody_measured_carries_the_widest_band():
-    widest = max(engine_parameters(engine, "NVIDIA").sigma_log for engine in engine_names())
-    assert engine_parameters("vllm", "Huawei").sigma_log > widest
+    known = [engine_parameters(engine, vendor) for engine in engine_names() for vendor in ("NVIDIA", "AMD", "Intel")]
+    assert engine_parameters("vllm", "Huawei").sigma_log >= max(p.sigma_log for p in known)
+
+
+def test_a_card_nobody_measured_carries_a_wider_band_than_its_measured_sister():
+    l4, a100 = (
+        engine_parameters("vllm", "NVIDIA", *card) for card in (("Ada Lovelace", "L4"), ("Ampere", "A100-40GB SXM"))
+    )
+    assert l4.sigma_log > a100.sigma_log
+    assert replace(l4, sigma_log=0, sigma_log_without_link=0) == replace(a100, sigma_log=0, sigma_log_without_link=0)
+    assert not is_measured("vllm", "NVIDIA", "Ada Lovelace", "L4")
+    assert is_measured("vllm", "NVIDIA", "Ampere", "A100-40GB SXM")
+
+
+@pytest.mark.parametrize(
+    ("spelling", "engine"),
+    [
+        ("vLLM (2025-12)", "vllm"),
+        ("vLLM 0.23", "vllm"),
+        ("TensorRT-LLM 0.15", "tensorrt-llm"),
+        ("SGLang 0.4.6", "sglang"),
+        ("HF transformers 4.51", "eager"),
+        ("litgpt (PyTorch Lightning)", "eager"),
+        ("LMDeploy TurboMind 0.2.0", "lmdeploy"),
+        ("Deepspeed-MII", "deepspeed"),
+        ("llama.cpp", "llama.cpp"),
+        ("gpt-fast (torch.compile)", "unknown"),
+    ],
+)
+def test_an_engine_is_known_by_its_usual_spellings_and_with_its_version(spelling, engine):
+    assert engine_name(spelling) == engine
+
+
+def test_every_card_of_the_catalogue_gets_a_speed_or_nan_where_its_figures_are_not_published():
+    rows = np.arange(len(HARDWARE.names))
+    transformer = Transformer.of(load_model("llama-3.1-8b"), "bf16", "bf16")
+    found = inference_speed(
+        transformer, Cards.of(HARDWARE, rows, 16), card_parameters("vllm", HARDWARE, rows), **LOAD
+    ).output_tokens_per_s
+    published = np.isfinite(HARDWARE.bandwidth_gb_per_s) & np.isfinite(HARDWARE.fp16_tflops)
+    assert np.array_equal(np.isfinite(found), published)
+    assert np.all(found[published] > 0)
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+def test_a_published_speed_is_predicted_within_its_band(case):
+    assert case["source"]
+    expected = next(iter(case["expected"].values()))
+    assert abs(log(expected / _predicted(case["calculation"], **case["inputs"]))) <= log(case["within"])
+
+
+def _predicted(calculation, model, gpu, **inputs):
+    if calculation == "samples":
+        return sample_speed(model, gpu).samples_per_s
+    model = custom_model(**model) if isinstance(model, dict) else load_model(model)
+    row, gpu_count = HARDWARE.index(gpu), inputs.pop("gpu_count")
+    if calculation == "training":
+        precision = inputs.pop("precision")
+        work = TrainingWork.of(model, inputs.pop("method"), **inputs)
+        return training_speed(work, HARDWARE, row, gpu_count=gpu_count, precision=precision).tokens_per_s / gpu_count
+    transformer = Transformer.of(model, inputs.pop("precision"), inputs.pop("kv_precision"))
+    parameters = engine_parameters(inputs.pop("engine"), HARDWARE.vendor[row], HARDWARE.architecture[row])
+    cards = Cards.of(HARDWARE, row, transformer.compute_bits)
+    found = inference_speed(transformer, cards, parameters, gpu_count=gpu_count, **inputs)
+    return found.output_tokens_per_s if calculation == "inference" else found.prefill_s * 1000
+
+
+def test_a_table_of_set_ups_is_predicted_row_by_row_as_single_calls_would():
+    columns = {
+        "model": ["Llama-3.1-8B", "Llama-3.1-8B", "no such model", "Llama-3.1-8B"],
+        "gpu": ["H100 SXM", "A100", "H100 SXM", "no such card"],
+        "gpu_count": ["1", "2", "1", "1"],
+        "precision": ["fp8", "fp16", "fp16", "fp16"],
+        "engine": ["vLLM", "TensorRT-LLM 0.15", "vLLM", "vLLM"],
+        "phase": ["end_to_end", "decode", "end_to_end", "end_to_end"],
+        "input_tokens": ["1000", "500", "10", "10"],
+        "output_tokens": ["300", "100", "10", "10"],
+        "batch_or_concurrency": ["16", "max (unstated, infinite request rate)", "1", "1"],
+    }
+    found = predict_rows(columns, HARDWARE)
+    transformer = Transformer.of(load_model("llama-3.1-8b"), "fp8", "bf16")
+    row = HARDWARE.index("H100 SXM")
+    alone = inference_speed(
+        transformer, Cards.of(HARDWARE, row, 8), engine_parameters("vllm", "NVIDIA", "Hopper", "H100 SXM"), **LOAD
+    )
+    assert found.predicted[0] == pytest.approx(float(alone.output_tokens_per_s))
+    assert found.low[0] == pytest.approx(float(alone.output_tokens_per_s * alone.low_factor))
+    assert found.low[1] < found.predicted[1] < found.high[1]
+    assert np.isnan(found.predicted[2:]).all()
+    assert [reason is None for reason in found.because] == [True, True, False, False]
+
+
+def test_an_unknown_model_with_parameters_is_predicted_from_estimated_geometry():
+    columns = {"model": ["in-house-9b"], "params_b": ["9"], "gpu": ["H100 SXM"], "engine": ["vllm"]}
+    columns |= {"precision": ["bf16"], "input_tokens": ["500"], "output_tokens": ["200"]}
+    assert predict_rows(columns, HARDWARE).predicted[0] > 0
+
+
+def test_half_of_the_measured_rows_lie_within_a_ninth_and_the_band_holds_nine_tenths():
+    path = DATA / "measured" / "inference.csv"
+    columns = read_columns(path)
+    used = [phase == "end_to_end" and not caveat for phase, caveat in zip(columns["phase"], columns["caveat"])]
+    columns = {name: [cell for cell, keep in zip(cells, used) if keep] for name, cells in columns.items()}
+    measured = np.array(columns["output_tokens_per_s"], dtype=float)
+    found = predict_rows(columns, HARDWARE)
+    assert np.median(np.abs(np.log(measured / found.predicted))) < 0.09
+    assert 0.87 < np.mean((found.low <= measured) & (measured <= found.high)) < 0.95
+
+
+def test_training_rows_are_predicted_with_a_median_error_below_an_eighth():
+    path = DATA / "measured" / "training.csv"
+    columns = read_columns(path)
+    used = [bool(rate) and not caveat for rate, caveat in zip(columns["tokens_per_s_per_gpu"], columns["caveat"])]
+    columns = {name: [cell for cell, keep in zip(cells, used) if keep] for name, cells in columns.items()}
+    measured = np.array(columns["tokens_per_s_per_gpu"], dtype=float)
+    found = predict_training_rows(columns, HARDWARE)
+    assert np.median(np.abs(np.log(measured / found.predicted))) < 0.12
+
+
+def test_training_loses_with_more_gpus_and_a_frozen_base_saves_a_third_of_the_arithmetic():
+    rows = np.array([HARDWARE.index("H100 SXM"), HARDWARE.index("A100-80GB SXM")])
+    full = TrainingWork.of(load_model("llama-3.1-8b"), "full", sequence_tokens=4096)
+    few = training_speed(full, HARDWARE, rows, gpu_count=8, precision="bf16")
+    many = training_speed(full, HARDWARE, rows, gpu_count=1024, precision="bf16")
+    assert np.all(many.tokens_per_s > few.tokens_per_s)
+    assert np.all(many.tokens_per_s / 1024 < few.tokens_per_s / 8)
+    assert np.all((few.low < few.tokens_per_s) & (few.tokens_per_s < few.high))
+    lora = TrainingWork.of(load_model("llama-3.1-8b"), "lora", sequence_tokens=4096)
+    assert lora.tflop_per_token() / full.tflop_per_token() == pytest.approx(2 / 3)
+    with pytest.raises(GpudashError, match="lora"):
+        TrainingWork.of(load_model("llama-3.1-8b"), "distillation", sequence_tokens=4096)
+
+
+def test_the_nearest_measured_result_of_a_measured_set_up_is_itself():
+    asked = {"weight_precision": "fp16", "engine": "vllm", "batch_size": 16}
+    asked |= {"context_tokens": 1024, "output_tokens": 1024}
+    nearest = nearest_measured(load_model("llama-3-8b"), "A100-40GB SXM", **asked)
+    assert len(nearest) == 5
+    assert nearest[0].distance == pytest.approx(0, abs=1e-6)
+    assert nearest[0].output_tokens_per_s == pytest.approx(822.721)
+    assert [row.distance for row in nearest] == sorted(row.distance for row in nearest)
+
+
+def test_the_speed_of_a_vision_model_is_not_carried_over_to_another_card():
+    assert sample_speed("resnet-50", "H20") is None
+    assert "L4" in sample_gpus("resnet-50")
+    found = sample_speed("resnet-50", "H100 SXM", scenario="offline")
+    assert found.low <= found.samples_per_s <= found.high
+    assert found.toolkits == ("MLPerf submission",)
