@@ -33,10 +33,11 @@ COMMANDS = {
     "claims": (commands.claims, ""),
     "link": (commands.link, SCENARIO),
     "open": (commands.open_link, "url"),
-    "catalogue": (commands.catalogue, "action [snapshot]"),
+    "speed-batch": (commands.speed_batch, "file -o!"),
+    "training-batch": (commands.training_batch, "file -o!"),
+    "catalogue": (commands.catalogue, "action [snapshot] [later]"),
 }
-NOT_YET = ("brief", "fit-batch", "speed-batch", "training-batch", "memory-batch", "catalogue diff", "catalogue import")
-NOT_YET += ("catalogue refresh",)
+NOT_YET = ("brief", "fit-batch", "memory-batch", "catalogue import", "catalogue refresh")
 
 
 class _Parser(ArgumentParser):
@@ -131,7 +132,7 @@ def _parser(command: str, declared: str, text: Text) -> ArgumentParser:
 
 
 def _overview(text: Text) -> str:
-    rows = "".join(f"  {name:<10} {text(f'cli.{name}')}\n" for name in COMMANDS)
+    rows = "".join(f"  {name:<15} {text(f'cli.{name}')}\n" for name in COMMANDS)
     return text("cli.overview") + "\n\n" + rows
 
 

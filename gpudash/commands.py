@@ -1,12 +1,9 @@
 """What each command of `python -m gpudash` does: options in, plain JSON values out. Heavy modules load when needed."""
 
 import math
-import sys
 from argparse import Namespace
-from pathlib import Path
-from typing import Any
 
-from gpudash.documents import MEGABYTES, decode_document
+from gpudash.documents import read_document, read_table, write_table
 from gpudash.errors import GpudashError
 from gpudash.result import Message
 from gpudash.scenario import Scenario
@@ -140,23 +137,35 @@ def speed(options: Namespace, text: Text) -> dict:
     return plain(answer, text)
 
 
+def speed_batch(options: Namespace, text: Text) -> dict:
+    from gpudash.speed_rows import predict_rows
+
+    return _predict(options, text, predict_rows)
+
+
+def training_batch(options: Namespace, text: Text) -> dict:
+    from gpudash.training_rows import predict_training_rows
+
+    return _predict(options, text, predict_training_rows)
+
+
 def mix(options: Namespace, text: Text) -> dict:
     from gpudash.purchase_mix import mix as mix_of
 
-    return mix_of(_document(options.file))
+    return mix_of(read_document(options.file))
 
 
 def tiers(options: Namespace, text: Text) -> dict:
     from gpudash.storage import tiers as tiers_of
 
-    return tiers_of(_document(options.file))
+    return tiers_of(read_document(options.file))
 
 
 def score(options: Namespace, text: Text) -> dict:
     from gpudash.export import plain
     from gpudash.scores import score as score_of
 
-    table = _document(options.file)
+    table = read_document(options.file)
     if not isinstance(table, dict) or not SCORE_KEYS - {"method"} <= set(table) <= SCORE_KEYS:
         raise GpudashError("cli.score_keys", file=options.file, keys=", ".join(sorted(SCORE_KEYS)))
     return plain(score_of(**table), text)
@@ -195,7 +204,12 @@ def open_link(options: Namespace, text: Text) -> dict:
 
 
 def catalogue(options: Namespace, text: Text) -> dict:
-    actions = {"list": _catalogue_list, "show": _catalogue_show, "check": _catalogue_check}
+    actions = {
+        "list": _catalogue_list,
+        "show": _catalogue_show,
+        "check": _catalogue_check,
+        "diff": _catalogue_diff,
+    }
     if options.action not in actions:
         raise GpudashError("cli.unknown_action", found=options.action)
     return actions[options.action](options, text)
@@ -221,6 +235,17 @@ def _catalogue_check(options: Namespace, text: Text) -> dict:
     return {"faults": [text.say(fault) for fault in check_catalogue()]}
 
 
+def _catalogue_diff(options: Namespace, text: Text) -> dict:
+    from gpudash.catalogue import load_catalogue
+    from gpudash.catalogue_diff import diff
+    from gpudash.export import plain
+
+    if options.later is None:
+        raise GpudashError("cli.two_snapshots")
+    changes = diff(load_catalogue(options.snapshot), load_catalogue(options.later))
+    return plain(changes, text) | {"counts": plain(changes.counts(), text)}
+
+
 def _result(options: Namespace):
     """The Result of the scenario asked for, with the catalogue it used."""
     from gpudash.catalogue import load_catalogue
@@ -242,7 +267,7 @@ def _scenario(options: Namespace) -> Scenario:
     if address is not None:
         scenario = scenario_of_url(address)
     else:
-        scenario = Scenario.read({} if file is None else _document(file) or {})
+        scenario = Scenario.read({} if file is None else read_document(file) or {})
     changes = {path: given[name] for name, path in INPUTS.items() if given.get(name) is not None}
     for setting in given.get("set") or ():
         path, equals, value = setting.partition("=")
@@ -252,18 +277,21 @@ def _scenario(options: Namespace) -> Scenario:
     return scenario.with_values(changes)
 
 
-def _document(file: str) -> Any:
-    """The values in a file, or in what is piped in for "-"; read no further than the size limit."""
-    most = MEGABYTES * 1_000_000 + 1
-    try:
-        if file == "-":
-            return decode_document(sys.stdin.buffer.read(most), "stdin")
-        with Path(file).open("rb") as stream:
-            return decode_document(stream.read(most), file)
-    except FileNotFoundError:
-        raise GpudashError("cli.file_missing", file=file) from None
-    except OSError as error:
-        raise GpudashError("cli.file_unreadable", file=file, problem=error.strerror) from None
+def _predict(options: Namespace, text: Text, predictor) -> dict:
+    """The table of a CSV file with a prediction, or the reason for none, beside each row."""
+    from gpudash.catalogue import load_catalogue
+
+    columns = read_table(options.file)
+    found = predictor(columns, load_catalogue().hardware)
+    added = {name: _cells(getattr(found, name)) for name in ("predicted", "low", "high")}
+    added["because"] = ["" if reason is None else text.say(reason) for reason in found.because]
+    write_table(options.o, columns | added)
+    return {"file": options.o, "rows": len(found.because), "predicted": sum(cell != "" for cell in added["predicted"])}
+
+
+def _cells(values) -> list[str]:
+    """Numbers as text with every digit, blank where there is none."""
+    return [repr(value) if math.isfinite(value) else "" for value in values.tolist()]
 
 
 def _number(option: str, value: str) -> float:

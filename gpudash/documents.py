@@ -1,18 +1,68 @@
-"""Documents from outside, YAML or JSON, as plain values: bounded in size and depth, no aliases, no repeated keys."""
+"""Files from outside: YAML or JSON as plain values, CSV tables as columns of text; bounded and never trusted."""
 
+import csv
 import datetime
 import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import yaml
 
 from gpudash.errors import GpudashError
-from gpudash.tables import parse_yaml
+from gpudash.tables import parse_yaml, read_columns
 
 # Limits of our choice: the largest honest document (three years of hourly demand) is below 1 MB, 60,000 values, 4 deep.
 MEGABYTES = 5
 VALUES = 300_000
 DEPTH = 10
+TABLE_MEGABYTES = 50  # our choice as well: 10,000 rows of set-ups take 3 MB
+
+
+def read_document(file: str) -> Any:
+    """The values in a file, or in what is piped in for "-"; never read further than the size limit."""
+    most = MEGABYTES * 1_000_000 + 1
+    with _readable(file):
+        if file == "-":
+            return decode_document(sys.stdin.buffer.read(most), "stdin")
+        with Path(file).open("rb") as stream:
+            return decode_document(stream.read(most), file)
+
+
+def read_table(file: str) -> dict[str, list[str]]:
+    """A CSV file in UTF-8 as one list of text per column."""
+    with _readable(file):
+        if Path(file).stat().st_size > TABLE_MEGABYTES * 1_000_000:
+            raise GpudashError("errors.document_too_large", file=file, limit=TABLE_MEGABYTES)
+        return read_columns(Path(file))
+
+
+def write_table(file: str, columns: Mapping[str, list[str]]) -> None:
+    """Columns of text as a CSV file in UTF-8."""
+    try:
+        with Path(file).open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows(zip(*columns.values()))
+    except OSError as error:
+        raise GpudashError("errors.file_unwritable", file=file, problem=error.strerror) from None
+
+
+@contextmanager
+def _readable(file: str) -> Iterator[None]:
+    """What a file can fail with, as sentences."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise GpudashError("errors.file_missing", file=file) from None
+    except OSError as error:
+        raise GpudashError("errors.file_unreadable", file=file, problem=error.strerror) from None
+    except UnicodeDecodeError as error:
+        raise GpudashError("errors.document_not_text", file=file, position=error.start) from None
+    except csv.Error as error:
+        raise GpudashError("errors.not_a_table", file=file, problem=str(error)) from None
 
 
 def decode_document(content: bytes, name: str) -> Any:
@@ -22,10 +72,8 @@ def decode_document(content: bytes, name: str) -> Any:
     """
     if len(content) > MEGABYTES * 1_000_000:
         raise GpudashError("errors.document_too_large", file=name, limit=MEGABYTES)
-    try:
+    with _readable(name):
         text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise GpudashError("errors.document_not_text", file=name, position=error.start) from None
     return parse_document(text, name)
 
 

@@ -11,7 +11,7 @@ from gpudash import Scenario, evaluate, load_catalogue
 from gpudash.__main__ import COMMANDS, NOT_YET, json_lines, main
 from gpudash.documents import DEPTH, MEGABYTES
 from gpudash.share import pinned, scenario_of_url, url
-from gpudash.tables import DATA
+from gpudash.tables import DATA, read_rows
 
 ROOT = Path(__file__).parents[1]
 MAIN_QUESTION = [
@@ -248,6 +248,48 @@ def test_catalogue_lists_shows_and_checks_the_prices(ask):
     assert ask("catalogue", "check") == {"faults": []}
 
 
+def test_catalogue_compares_two_snapshots(ask):
+    date = ask("catalogue", "list")["snapshots"][-1]
+    found = ask("catalogue", "diff", date, date)
+    assert (found["before"], found["after"], found["rows"]) == (date, date, [])
+
+
+@pytest.mark.parametrize(
+    ("command", "table", "measured"),
+    [
+        ("speed-batch", "inference.csv", "output_tokens_per_s"),
+        ("training-batch", "training.csv", "tokens_per_s_per_gpu"),
+    ],
+)
+def test_a_table_comes_back_with_a_prediction_and_a_band_beside_each_row(ask, tmp_path, command, table, measured):
+    source, target = DATA / "measured" / table, tmp_path / "out.csv"
+    found = ask(command, str(source), "-o", str(target))
+    before, after = read_rows(source), read_rows(target)
+    assert found == {
+        "file": str(target),
+        "rows": len(before),
+        "predicted": sum(row["predicted"] != "" for row in after),
+    }
+    assert [{name: row[name] for name in before[0]} for row in after] == before
+    for row in after:
+        assert (row["predicted"] == "") == (row["because"] != "")
+        if row["predicted"]:
+            assert float(row["low"]) < float(row["predicted"]) < float(row["high"])
+    errors = [
+        abs(float(row["predicted"]) / float(row[measured]) - 1) for row in after if row["predicted"] and row[measured]
+    ]
+    assert sorted(errors)[len(errors) // 2] < 0.2
+
+
+def test_a_row_that_cannot_be_predicted_stays_and_says_why(ask, file, tmp_path):
+    target = tmp_path / "out.csv"
+    table = 'model,gpu,engine,phase,batch_size,context_tokens,output_tokens\n"=1+1",H100 SXM,vllm,decode,1,100,100\n'
+    assert ask("speed-batch", file(table, "in.csv"), "-o", str(target))["predicted"] == 0
+    (row,) = read_rows(target)
+    assert row["model"] == "=1+1"
+    assert "=1+1" in row["because"]
+
+
 def test_a_scenario_survives_link_and_open(ask, file):
     scenario = pinned(Scenario().with_values({"workload.params_b": 70, "about.name": "A&B 50% +1 =x #2 杭州"}))
     link = ask("link", file(json.loads(scenario.model_dump_json())))["link"]
@@ -296,7 +338,12 @@ def test_answers_keep_every_digit_and_refuse_what_json_cannot_hold():
         ([], "evaluate, memory, speed"),
         (["evalute"], "Use evaluate"),
         (["--language", "fr", "claims"], "en, zh"),
-        (["catalogue", "nothing"], "list, show or check"),
+        (["catalogue", "nothing"], "list, show, check or diff"),
+        (["catalogue", "diff", "2026-11-30"], "two dates"),
+        (["speed-batch", "no/such.csv", "-o", "out.csv"], "no file"),
+        (["speed-batch", "."], "-o"),
+        (["speed-batch", ".", "-o", "out.csv"], "cannot be read"),
+        (["speed-batch", str(DATA / "gpu_aliases.csv"), "-o", "no/such/folder/out.csv"], "cannot be written"),
         (["catalogue", "show", "2019-01-01"], "nearest"),
         (["formula", *FORMULA], "--utilisation"),
         (["formula", *FORMULA, "--utilisation", "x"], "must be a number"),
