@@ -267,6 +267,8 @@ def _checked(model: Model) -> Model:
         raise GpudashError("model.unknown_attention", value=model.attention, allowed=", ".join(ATTENTION_KINDS))
     if model.attention == "sliding_window" and not model.window_tokens:
         raise GpudashError("model.window_missing")
+    if model.attention == "sliding_window" and model.global_layers is None:
+        model = replace(model, global_layers=0)  # nothing said: every layer sees the window only
     if model.attention == "latent" and not model.latent_values:
         raise GpudashError("model.latent_missing")
     for field in ("layers_with_kv_cache", "global_layers"):
