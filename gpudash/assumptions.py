@@ -65,7 +65,7 @@ def assume(scenario: Scenario, catalogue: Catalogue) -> Known:
     model = resolve_model(scenario.workload)
     work, finance, budget = scenario.workload, scenario.finance, scenario.budget
     latency_counts = work.kind == "inference"
-    writes_tokens = model.family == "language"
+    output_tokens = work.output_tokens if model.family == "language" else 0
     warnings = []
     if work.output_tokens and model.family == "encoder":
         warnings.append(Message.of("sizing.encoder_output", title=model.title, tokens=work.output_tokens))
@@ -76,9 +76,9 @@ def assume(scenario: Scenario, catalogue: Catalogue) -> Known:
         model=model,
         weight_precision=load_precision(work.weight_precision or _usual_precision(work, model)).name,
         engine=engine_name(work.engine),
-        output_tokens=work.output_tokens if writes_tokens else 0,
+        output_tokens=output_tokens,
         ttft_ms=work.ttft_ms if latency_counts else None,
-        tpot_ms=work.tpot_ms if latency_counts and writes_tokens else None,
+        tpot_ms=work.tpot_ms if latency_counts and output_tokens else None,
         units_per_usd=finance.units_per_usd or catalogue.rate(finance.currency).units_per_usd,
         budget_usd_per_month=budget.amount and catalogue.rate(budget.currency).usd(budget.amount) / per_month,
         countries=_countries(scenario, catalogue),
