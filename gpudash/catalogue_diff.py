@@ -118,8 +118,8 @@ def price_history(offer: str, catalogues: Iterable[Catalogue]) -> tuple[PricePoi
         prices = {f"{way}_usd_per_hour": None if row is None else _price(offers, way, row) for way in WAYS}
         points.append(PricePoint(catalogue.snapshot, None if row is None else offers.as_of[row], **prices))
     if offer not in known:
-        of_provider = [other for other in known if other.startswith(offer.split(" / ")[0])]
-        nearest = get_close_matches(offer, of_provider or sorted(known), n=3, cutoff=0) or ("-",)
+        of_provider = [other for other in known if other.startswith(offer.partition(" / ")[0])]
+        nearest = get_close_matches(offer, sorted(of_provider or known), n=3, cutoff=0) or ("-",)
         raise GpudashError("catalogue_diff.unknown_offer", offer=offer, nearest=", ".join(nearest))
     return tuple(points)
 

@@ -85,8 +85,31 @@ class Offers:
         return replace(self, **columns)
 
 
-def read_offers(
-    path: Path,
+def joined(offers: Offers, more: Offers) -> Offers:
+    """All of `more`, and those of `offers` that it does not replace (the same provider, instance and region)."""
+    kept = offers.take(np.flatnonzero(~np.isin(offers.id.astype(str), more.id.astype(str))))
+    columns = {
+        field.name: read_only(np.concatenate([getattr(kept, field.name), getattr(more, field.name)]))
+        for field in fields(Offers)
+        if field.type is np.ndarray
+    }
+    provider_names, columns["provider_row"] = _codes(columns["provider"])
+    places, columns["place_row"] = _codes(zip(columns["provider"], columns["region"], columns["country"]))
+    return Offers(provider_names=provider_names, places=places, **columns)
+
+
+def read_offers(path: Path, hardware: Hardware, exchange_rates: Mapping[str, ExchangeRate], **context) -> Offers:
+    """Offers of a price sheet; a bad cell, unknown GPU or unknown currency is refused with file and line.
+
+    `context` is what `offers_of` asks for.
+    """
+    cells, faults = parse_columns(path, OfferRow)
+    refuse(faults or reference_faults(path.name, cells, hardware, exchange_rates))
+    return offers_of(cells, hardware, exchange_rates, **context)
+
+
+def offers_of(
+    cells: Mapping[str, list],
     hardware: Hardware,
     exchange_rates: Mapping[str, ExchangeRate],
     *,
@@ -95,13 +118,11 @@ def read_offers(
     commitments: Iterable[Commitment] = (),
     spot: Iterable[SpotRecord] = (),
 ) -> Offers:
-    """Offers of a price sheet; a bad cell, unknown GPU or unknown currency is refused with file and line.
+    """Offers of checked columns, named and typed as OfferRow declares them.
 
     Server price = listed price × GPUs if quoted per GPU; USD = listed / units per USD; a subscription's month is 730 h.
     Age counts from the first day that `as_of` may mean to the snapshot's date.
     """
-    cells, faults = parse_columns(path, OfferRow)
-    refuse(faults or reference_faults(path.name, cells, hardware, exchange_rates))
     text = {name: read_only(cells[name], object) for name in _TEXT}
     gpus_per_server = read_only(cells["gpus_per_server"], int)
     usd_per_unit = np.array([1 / exchange_rates[currency].units_per_usd for currency in cells["currency"]])
@@ -121,12 +142,14 @@ def read_offers(
     provider_names, provider_row = _codes(cells["provider"])
     places, place_row = _codes(zip(cells["provider"], cells["region"], cells["country"]))
     snapshot_day = date.fromisoformat(snapshot)
+    gpu_row = {gpu: hardware.index(gpu) for gpu in set(cells["gpu"])}
+    age_days = {as_of: (snapshot_day - first_day(as_of)).days for as_of in set(cells["as_of"])}
     return Offers(
         provider_names=provider_names,
         places=places,
         provider_row=provider_row,
         place_row=place_row,
-        gpu_row=read_only([hardware.index(gpu) for gpu in cells["gpu"]], int),
+        gpu_row=read_only([gpu_row[gpu] for gpu in cells["gpu"]], int),
         gpus_per_server=gpus_per_server,
         **{name: read_only(cells[name], float) for name in _NUMBERS},
         **{name: column for name, column in text.items() if name not in ("gpu", "price_unit")},
@@ -134,7 +157,7 @@ def read_offers(
         spot_usd_per_hour=read_only(usd("spot_per_hour")),
         **_committed(cells, on_demand, listed, list(commitments)),
         interruption_fraction_per_month=_interruptions(cells, list(spot)),
-        age_days=read_only([(snapshot_day - first_day(as_of)).days for as_of in cells["as_of"]], float),
+        age_days=read_only([age_days[as_of] for as_of in cells["as_of"]], float),
         secondary=read_only(cells["secondary"], bool),
         date_estimated=read_only(cells["date_estimated"], bool),
     )
@@ -176,14 +199,16 @@ def _committed(cells, on_demand, listed, commitments) -> dict[str, np.ndarray]:
     Only discounts against the on-demand price, for the currency of the offer (another currency is another price list).
     """
     usable = [row for row in commitments if row.applies and row.base == "on_demand"]
+    servers = list(zip(cells["provider"], cells["currency"], cells["gpu"], cells["instance"]))
     columns = {}
     for kind, term_months in _DERIVED.items():
         price = listed[kind].copy()
         origin = np.where(np.isnan(price), "", "catalogue").astype(object)
         source = np.where(np.isnan(price), "", np.array(cells["source"], object))
         of_term = [row for row in usable if row.term_months == term_months]
+        discounts = {server: next((row for row in of_term if _covers(row, *server)), None) for server in set(servers)}
         for row in np.flatnonzero(np.isnan(price) & ~np.isnan(on_demand)):
-            found = next((entry for entry in of_term if _covers(entry, cells, row)), None)
+            found = discounts[servers[row]]
             if found:
                 price[row] = on_demand[row] * (1 - found.discount_fraction)
                 origin[row], source[row] = "derived", found.source
@@ -191,12 +216,12 @@ def _committed(cells, on_demand, listed, commitments) -> dict[str, np.ndarray]:
     return {name: read_only(column) for name, column in columns.items()}
 
 
-def _covers(entry: Commitment, cells, row: int) -> bool:
+def _covers(entry: Commitment, provider: str, currency: str, gpu: str, instance: str) -> bool:
     return (
-        entry.provider == cells["provider"][row]
-        and entry.currency == cells["currency"][row]
-        and (not entry.gpus or cells["gpu"][row] in entry.gpus.split(";"))
-        and fnmatchcase(cells["instance"][row], entry.instances)
+        entry.provider == provider
+        and entry.currency == currency
+        and (not entry.gpus or gpu in entry.gpus.split(";"))
+        and fnmatchcase(instance, entry.instances)
     )
 
 
@@ -207,17 +232,16 @@ def _interruptions(cells, spot) -> np.ndarray:
     by_provider: dict[str, list[SpotRecord]] = {}
     for record in known:
         by_provider.setdefault(record.provider, []).append(record)
-    fractions = np.full(len(cells["provider"]), np.nan)
-    for row, (provider, instance, region) in enumerate(zip(cells["provider"], cells["instance"], cells["region"])):
+
+    def fraction(provider: str, instance: str, region: str, gpu: str) -> float:
         for record in by_provider.get(provider, ()):
-            if (
-                record.region in ("", region)
-                and record.gpu in ("", cells["gpu"][row])
-                and fnmatchcase(instance, record.instances)
-            ):
-                fractions[row] = record.interruption_fraction_per_month
-                break
-    return read_only(fractions)
+            if record.region in ("", region) and record.gpu in ("", gpu) and fnmatchcase(instance, record.instances):
+                return record.interruption_fraction_per_month
+        return np.nan
+
+    servers = list(zip(cells["provider"], cells["instance"], cells["region"], cells["gpu"]))
+    fractions = {server: fraction(*server) for server in set(servers)}
+    return read_only([fractions[server] for server in servers], float)
 
 
 def synthetic_offers(offers: Offers, count: int, random_state: int = 0) -> Offers:

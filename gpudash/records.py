@@ -368,24 +368,30 @@ def parse_columns(path: Path, cls) -> tuple[dict[str, list], list[Message]]:
 
 def _values(cells, kind, required, place, faults) -> Iterator:
     """Each cell as a value of its column's type; a bad one is None and adds a message to `faults`."""
-    choices, read = get_args(kind), _READERS.get(kind, str)
     for line, cell in enumerate(cells, start=2):
-        where = place | {"line": line}
-        value = None
-        if choices and cell not in choices:
-            allowed = ", ".join(filter(None, choices))
-            faults.append(Message.of("catalogue.not_allowed", **where, value=cell, allowed=allowed))
-        elif kind is str and required and not cell:
-            faults.append(Message.of("catalogue.blank", **where))
-        else:
-            try:
-                value = read(cell)
-                if place["column"] == "as_of":
-                    first_day(cell)
-            except (ValueError, KeyError):
-                code = _ALLOWED.get(kind, "date")
-                faults.append(Message.of(f"catalogue.not_a_{code}", **where, value=cell))
+        value, fault, details = read_cell(cell, kind, required, dated=place["column"] == "as_of")
+        if fault:
+            faults.append(Message.of(fault, **place, line=line, **details))
         yield value
+
+
+def read_cell(cell: str, kind, required: bool, *, dated: bool = False) -> tuple[object, str, dict]:
+    """A cell as a value of its column's type, else None with the fault's text key and the values of its sentence.
+
+    `dated` asks for a date; the key is blank where there is no fault.
+    """
+    choices, read = get_args(kind), _READERS.get(kind, str)
+    if choices and cell not in choices:
+        return None, "catalogue.not_allowed", {"value": cell, "allowed": ", ".join(filter(None, choices))}
+    if kind is str and required and not cell:
+        return None, "catalogue.blank", {}
+    try:
+        value = read(cell)
+        if dated:
+            first_day(cell)
+    except (ValueError, KeyError):
+        return None, f"catalogue.not_a_{_ALLOWED.get(kind, 'date')}", {"value": cell}
+    return value, "", {}
 
 
 def read_records(path: Path, cls) -> list:
