@@ -1,0 +1,69 @@
+"""The server: headers, a readiness route and the warm-up. The script that draws is ui/shell.py."""
+
+import gc
+import logging
+from contextlib import asynccontextmanager
+
+import streamlit as st
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from gpudash.scenario import Scenario
+from ui import state
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' ws: wss:; worker-src 'self' blob:; "
+    "frame-ancestors 'none'; base-uri 'self'; form-action 'self'; object-src 'none'"
+)
+# A share link holds the whole scenario, so it must not travel as a referrer.
+SECURITY_HEADERS = (
+    (b"content-security-policy", CONTENT_SECURITY_POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+)
+
+
+class SecurityHeaders:
+    """Adds the headers to every HTTP response; websockets pass through."""
+
+    def __init__(self, app):
+        self.app = app
+
+    async def __call__(self, scope, receive, send):
+        async def send_with_headers(message):
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *SECURITY_HEADERS]
+            await send(message)
+
+        await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
+
+
+async def ready(_request):
+    return PlainTextResponse("ready")
+
+
+def crashed(error: Exception) -> bool:
+    """A fault of the program is logged whole and shown as one sentence."""
+    logging.getLogger("gpudash").error("a page failed", exc_info=error)
+    st.error(state.text()("frame.crashed"))
+    return True
+
+
+@asynccontextmanager
+async def warm_up(_app):
+    """One answer fills the caches; freezing what then lives spares every run a full collection."""
+    state.answer(Scenario())
+    gc.collect()
+    gc.freeze()
+    yield
+
+
+app = st.App(
+    "ui/shell.py",
+    middleware=[Middleware(SecurityHeaders)],
+    routes=[Route("/readyz", ready)],
+    lifespan=warm_up,
+    on_script_error=crashed,
+)

@@ -1,0 +1,36 @@
+"""Money in the currency that the scenario asks for; the arithmetic behind it is all in US dollars."""
+
+from dataclasses import dataclass
+
+from gpudash.catalogue import load_catalogue
+from gpudash.result import Result
+from gpudash.text import Text
+
+
+@dataclass(frozen=True)
+class Money:
+    """Amounts in US dollars as amounts or words in another currency, at a dated rate."""
+
+    currency: str
+    units_per_usd: float
+    as_of: str
+    source: str
+    text: Text
+
+    def amount(self, usd):
+        return usd * self.units_per_usd
+
+    def __call__(self, usd: float) -> str:
+        return self.text.money(self.amount(usd), self.currency)
+
+    def signed(self, usd: float) -> str:
+        return ("+" if usd > 0 else "") + self(usd)
+
+
+def money_of(result: Result, text: Text) -> Money:
+    """The scenario's currency at the user's own rate, else at the snapshot's."""
+    finance = result.scenario.finance
+    rate = load_catalogue(result.snapshot).exchange_rates[finance.currency]
+    if finance.units_per_usd is None:
+        return Money(finance.currency, rate.units_per_usd, rate.as_of, rate.source, text)
+    return Money(finance.currency, finance.units_per_usd, "", text("common.your_own_rate"), text)

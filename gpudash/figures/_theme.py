@@ -1,0 +1,85 @@
+"""Colours with one meaning everywhere, and the bare layout that every chart shares."""
+
+import textwrap
+from html import escape
+
+import plotly.graph_objects as go
+
+WAY_COLOURS = {
+    "reserved_3y": "#1b4f8a",
+    "reserved_1y": "#4a8fd0",
+    "monthly": "#9cc7ec",
+    "on_demand": "#e6a323",
+    "spot": "#3fa66b",
+    "unused": "#b0b0b0",
+}
+OTHER_COST_COLOURS = {
+    "storage": "#7a5ea8",
+    "egress": "#2a9d9d",
+    "support": "#a0602c",
+    "staff": "#c06c9c",
+    "one_off": "#6b8e23",
+    "credit": "#3fa66b",
+}
+CATEGORICAL = (
+    "#1b4f8a",
+    "#e6a323",
+    "#3fa66b",
+    "#7a5ea8",
+    "#4a8fd0",
+    "#a0602c",
+    "#c06c9c",
+    "#6b8e23",
+    "#2a9d9d",
+    "#8a8f98",
+)
+GREY = "#b0b0b0"
+QUIET = "#8a929c"  # text and lines that read on light and on dark
+WARNING = "#c8442f"
+MAIN = "#4a8fd0"  # the one line or bar that matters
+HEIGHT = 340
+ROW_HEIGHT = 30
+LINE_HEIGHT = 15  # of a label of several lines
+_OUTLINE = "rgba(128, 128, 128, 0.55)"
+
+
+def figure(
+    title: str, *, source: str, x: str = "", y: str = "", height: int = HEIGHT, legend: bool = True
+) -> go.Figure:
+    """An empty chart: the finding as its title, units on its axes, the source as a line for the caption.
+
+    Axes do not zoom by touch, so that a phone scrolls past the chart.
+    """
+    chart = go.Figure()
+    chart.update_layout(
+        title={"text": plain(title)},
+        meta={"source": source},
+        height=height,
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        showlegend=legend,
+        legend={"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0, "traceorder": "normal"},
+        uirevision="keep",
+        dragmode=False,
+        hovermode="closest",
+        separators=".,",
+        bargap=0.25,
+    )
+    chart.update_xaxes(title={"text": plain(x)}, fixedrange=True, automargin=True)
+    chart.update_yaxes(title={"text": plain(y)}, fixedrange=True, automargin=True, rangemode="tozero")
+    return chart
+
+
+def marker(colour: str, *, unused: bool = False) -> dict:
+    """Fill of a bar; what is paid for and not used is hatched."""
+    look = {"color": colour, "line": {"color": _OUTLINE, "width": 0.5}}
+    return look | {"pattern": {"shape": "/", "fgcolor": QUIET, "size": 6}} if unused else look
+
+
+def plain(text: str) -> str:
+    """Text that Plotly shows as it is written, although it reads HTML."""
+    return escape(str(text), quote=False)
+
+
+def wrapped(text: str, width: int) -> str:
+    """Text broken into lines of about so many characters, for labels that must not be cut or turned."""
+    return "<br>".join(plain(line) for line in textwrap.wrap(text, width))

@@ -1,0 +1,78 @@
+"""The ledger of every number behind the answer, and every offer that fell with its reason."""
+
+import numpy as np
+
+from gpudash.catalogue import load_catalogue
+from gpudash.figures._choices import place_name
+from gpudash.figures._table import Table, table
+from gpudash.result import Assumption, Result
+from gpudash.text import Text
+
+COUNTRIES = "requirements.countries"
+
+
+def ledger(result: Result, text: Text) -> Table:
+    """Every assumption: value, unit, where it came from, source and date."""
+    entries = result.assumptions
+    columns = [
+        (text("evidence.column_name"), [_name(entry, text) for entry in entries]),
+        (text("evidence.column_value"), [_value(entry, text) for entry in entries]),
+        (text("evidence.column_origin"), [text(f"common.origin.{entry.origin}") for entry in entries]),
+        (text("evidence.column_source"), [entry.source for entry in entries]),
+        (text("evidence.column_date"), [text.date(entry.as_of) if entry.as_of else "" for entry in entries]),
+    ]
+    return table(text("evidence.ledger_title", count=text.number(len(entries))), columns)
+
+
+def _name(entry: Assumption, text: Text) -> str:
+    for key in (f"fields.{entry.name}.label", f"evidence.name.{entry.name}"):
+        if text.has(key):
+            return text(key)
+    return entry.name.replace(".", " · ").replace("_", " ")
+
+
+def _value(entry: Assumption, text: Text) -> str:
+    choice = f"fields.{entry.name}.{entry.value}"
+    if isinstance(entry.value, str) and text.has(choice):
+        return text(choice)
+    if isinstance(entry.value, (list, tuple)) and any(isinstance(item, dict) for item in entry.value):
+        return text.value([str(next(iter(item.values()))) for item in entry.value])
+    if entry.name == COUNTRIES:
+        return text.value([place_name(code, text) for code in entry.value])
+    if "_fraction" in entry.name and isinstance(entry.value, (int, float)):
+        return text.percent(entry.value)
+    return f"{text.value(entry.value)} {entry.unit}".strip() if entry.value is not None else ""
+
+
+def rejected(result: Result, text: Text) -> Table:
+    """Every offer that fell, and why."""
+    offers = load_catalogue(result.snapshot).offers
+    rows = np.asarray(result.rejected.offer_rows, dtype=int)
+    sentences = [text.say(reason) for reason in result.rejected.reasons]
+    columns = [
+        (text("evidence.column_provider"), offers.provider[rows].tolist()),
+        (text("evidence.column_instance"), offers.instance[rows].tolist()),
+        (text("evidence.column_region"), offers.region[rows].tolist()),
+        (text("evidence.column_because"), [sentences[row] for row in result.rejected.reason_of]),
+    ]
+    return table(text("evidence.rejected_title", count=text.number(len(rows))), columns)
+
+
+def snapshot(result: Result, text: Text) -> list[str]:
+    """Which prices were used, how many, and how old they were on the day of the snapshot."""
+    offers = load_catalogue(result.snapshot).offers
+    ages = offers.age_days
+    rate = load_catalogue(result.snapshot).exchange_rates[result.scenario.finance.currency]
+    lines = [
+        text(
+            "evidence.snapshot",
+            date=text.date(result.snapshot),
+            offers=text.number(len(ages)),
+            providers=text.number(len(offers.provider_names)),
+        ),
+        text("evidence.ages", median=text.number(int(np.nanmedian(ages))), oldest=text.number(int(np.nanmax(ages)))),
+    ]
+    if rate.currency != "USD":
+        values = {"currency": rate.currency, "rate": text.number(rate.units_per_usd)}
+        lines.append(text("evidence.rate", **values, source=rate.source, date=text.date(rate.as_of)))
+    return lines

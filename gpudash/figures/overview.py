@@ -1,0 +1,320 @@
+"""The answer on one screen: its sentence, four numbers, how it is bought, what it adds up to, who fell where."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+
+from gpudash.figures._choices import leading, place_name, price_source, role_name, roles, short_name
+from gpudash.figures._money import money_of
+from gpudash.figures._theme import CATEGORICAL, GREY, MAIN, ROW_HEIGHT, WAY_COLOURS, figure, marker, plain
+from gpudash.purchase_mix import KINDS
+from gpudash.result import Choice, Result
+from gpudash.text import Text
+
+LOAD_KINDS = ("inference", "batch")
+OUR_TREE = "gpudash"
+WARNINGS_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One headline number: what it is, as it reads, a smaller line under it, and how it comes about."""
+
+    label: str
+    value: str
+    note: str
+    help: str
+
+
+def title(result: Result, text: Text) -> list[str]:
+    """The name of the decision if it has one, and the question in one sentence."""
+    scenario = result.scenario
+    work, traffic = scenario.workload, scenario.traffic
+    values = {"model": result.sizing.model.title}
+    if work.kind in LOAD_KINDS:
+        values |= {"rate": text.number(traffic.peak_requests_per_s), "during": _during(traffic, text)}
+    else:
+        values |= {"tokens": text.number(work.training_tokens_b), "runs": text.number(traffic.runs)}
+    key = f"overview.title_{work.kind}"
+    if scenario.requirements.countries:
+        key += "_in"
+        values["places"] = text.value([place_name(code, text) for code in scenario.requirements.countries])
+    question = text(key, **values)
+    return [scenario.about.name, question] if scenario.about.name else [question]
+
+
+def _during(traffic, text: Text) -> str:
+    """When the load comes, as a phrase."""
+    if traffic.hourly_shape:
+        return text("overview.during_your_own")
+    key = f"overview.during_{traffic.shape}"
+    return text(key) if text.has(key) else text("overview.during_other", shape=traffic.shape.replace("_", " "))
+
+
+def answer(result: Result, text: Text) -> list[str]:
+    """The answer in one sentence, and the lines under it; also where nothing meets the wishes."""
+    if result.recommendation is None:
+        return _nothing(result, text)
+    choice, money = result.recommendation, money_of(result, text)
+    lines = [described(choice, text), _price_line(choice, result, text)]
+    if choice.last_servers != choice.servers:
+        lines.append(
+            text("overview.growing", servers=text.number(choice.servers), last=text.number(choice.last_servers))
+        )
+    if choice.run_hours is not None:
+        lines.append(text("overview.run_time", hours=text.number(choice.run_hours)))
+    lines += [text.say(reason) for reason in choice.reasons]
+    paid = result.scenario.about.paid_usd_per_month
+    if paid is not None:
+        key = "overview.cheaper_than_today" if choice.monthly_usd < paid else "overview.dearer_than_today"
+        lines.append(text(key, paid=money(paid), difference=money(abs(paid - choice.monthly_usd))))
+    return lines
+
+
+def described(choice: Choice, text: Text) -> str:
+    """Servers, cards, provider and place of a choice in one sentence."""
+    key = "overview.answer" if choice.country else "overview.answer_without_country"
+    return text(
+        key,
+        servers=text.number(choice.servers),
+        instance=choice.instance,
+        gpus=text.number(choice.gpus_per_server),
+        gpu=choice.gpu,
+        provider=choice.provider,
+        region=choice.region,
+        country=place_name(choice.country, text),
+    )
+
+
+def _price_line(choice: Choice, result: Result, text: Text) -> str:
+    return text(
+        "overview.price",
+        monthly=money_of(result, text)(choice.monthly_usd),
+        months=text.number(result.scenario.purchase.horizon_months),
+        date=text.date(choice.price_as_of),
+    )
+
+
+def _nothing(result: Result, text: Text) -> list[str]:
+    """Nothing meets the wishes: what comes closest and what it would take."""
+    if result.cheapest is None:
+        return [text("overview.nothing_works"), *most_common_reasons(result, text)]
+    money, gap = money_of(result, text), result.gap_usd_per_month
+    lines = [
+        text("overview.nothing_meets_budget"),
+        text("overview.closest", choice=described(result.cheapest, text)),
+        _price_line(result.cheapest, result, text),
+    ]
+    if gap is not None:
+        lines.append(text("overview.gap", gap=money(gap)))
+    return lines
+
+
+def most_common_reasons(result: Result, text: Text, count: int = 3) -> list[str]:
+    """The reasons that most offers fell for, each with how many."""
+    fallen = np.bincount(np.asarray(result.rejected.reason_of, dtype=int), minlength=len(result.rejected.reasons))
+    order = np.argsort(-fallen, kind="stable")[:count]
+    return [
+        text("overview.fell", count=text.number(int(fallen[row])), because=text.say(result.rejected.reasons[row]))
+        for row in order
+        if fallen[row]
+    ]
+
+
+def headline(result: Result, text: Text) -> list[Metric] | None:
+    """Four numbers: a month, the whole time, a unit of work, servers and GPUs."""
+    choice = leading(result)
+    if choice is None:
+        return None
+    money, months = money_of(result, text), text.number(result.scenario.purchase.horizon_months)
+    tax = text("overview.tax_note", tax=money(choice.tax_usd)) if choice.tax_usd else text("common.before_tax")
+    return [
+        Metric(text("overview.monthly"), money(choice.monthly_usd), tax, text("overview.monthly_help")),
+        Metric(
+            text("overview.horizon", months=months),
+            money(choice.tco_usd),
+            text("overview.present_value", npv=money(choice.npv_usd)),
+            text("overview.horizon_help"),
+        ),
+        _unit_metric(choice, result, text),
+        Metric(
+            text("overview.servers_gpus"),
+            text("overview.servers_gpus_value", servers=text.number(choice.servers), gpus=text.number(choice.gpus)),
+            text("overview.gpu_hour", usd=money(choice.cost_per_gpu_hour_usd)),
+            text("overview.servers_gpus_help"),
+        ),
+    ]
+
+
+def _unit_metric(choice: Choice, result: Result, text: Text) -> Metric:
+    """What one million tokens, or one run, costs."""
+    money = money_of(result, text)
+    if choice.cost_per_run_usd is not None:
+        note = text("overview.run_note", hours=text.number(choice.run_hours))
+        return Metric(text("overview.per_run"), money(choice.cost_per_run_usd), note, text("overview.per_run_help"))
+    if choice.cost_per_million_tokens_usd is not None:
+        value = money(choice.cost_per_million_tokens_usd)
+        note = text("overview.speed_note", tokens=text.number(choice.output_tokens_per_s_per_server))
+        return Metric(text("overview.per_million"), value, note, text("overview.per_million_help"))
+    requests = text.number(choice.requests_per_s_per_server)
+    value = text("overview.requests_value", requests=requests)
+    return Metric(text("overview.per_server"), value, "", text("overview.per_server_help"))
+
+
+def purchase_split(result: Result, text: Text) -> go.Figure | None:
+    """One bar: which share of the served hours is bought which way."""
+    choice = leading(result)
+    if choice is None:
+        return None
+    shares = {way: share for way in KINDS if (share := choice.purchase_split.get(way, 0)) > 0}
+    most = max(shares, key=shares.get)
+    chart = figure(
+        text("figures.split", share=text.percent(shares[most]), way=text(f"common.way.{most}")),
+        source=_unused_line(choice, result, text),
+        x=text("figures.split_x"),
+        height=150,
+    )
+    for way, share in shares.items():
+        label = text(f"common.way.{way}")
+        hover = plain(text("figures.split_hover", way=label, share=text.percent(share)))
+        chart.add_bar(
+            x=[share * 100],
+            y=[""],
+            orientation="h",
+            name=plain(label),
+            marker=marker(WAY_COLOURS[way]),
+            hovertemplate=hover + "<extra></extra>",
+        )
+    chart.update_layout(barmode="stack", legend={"y": -0.9})
+    chart.update_xaxes(range=[0, 100], ticksuffix=" %")
+    return chart
+
+
+def _unused_line(choice: Choice, result: Result, text: Text) -> str:
+    money = money_of(result, text)
+    if choice.unused_commitment_usd > 0:
+        return text("figures.split_unused", unused=money(choice.unused_commitment_usd))
+    return text("figures.split_all_used")
+
+
+def cumulative_cost(result: Result, text: Text) -> go.Figure | None:
+    """What winner, runner-up and cheapest have cost by the end of each month."""
+    if not result.tco:
+        return None
+    money, bills = money_of(result, text), {bill.choice_id: bill for bill in result.tco}
+    lines = {role: choice for role, choice in roles(result).items() if choice.id in bills}
+    chart = figure(
+        _cumulative_title(result, text),
+        source=price_source(result, money, text),
+        x=text("figures.month"),
+        y=text("figures.cumulative_y", currency=money.currency),
+    )
+    for colour, (role, choice) in zip((MAIN, CATEGORICAL[1], CATEGORICAL[2]), lines.items()):
+        months = bills[choice.id].months
+        total = money.amount(np.cumsum([month.total_usd for month in months]))
+        name = plain(role_name(role, choice, text))
+        chart.add_scatter(
+            x=[month.month for month in months],
+            y=total,
+            name=name,
+            mode="lines" if len(months) > 1 else "markers",
+            line={
+                "color": colour,
+                "width": 3 if role == "winner" else 2,
+                "dash": "solid" if role == "winner" else "dot",
+            },
+            hovertext=[
+                plain(text("figures.cumulative_hover", name=short_name(choice), month=month.month, paid=money(usd)))
+                for month, usd in zip(months, np.cumsum([month.total_usd for month in months]))
+            ],
+            hoverinfo="text",
+        )
+    return chart
+
+
+def _cumulative_title(result: Result, text: Text) -> str:
+    """Who is dearer than whom after the whole time."""
+    money, months = money_of(result, text), text.number(result.scenario.purchase.horizon_months)
+    choice, cheapest = leading(result), result.cheapest
+    if cheapest is None or choice.id == cheapest.id:
+        return text("figures.cumulative_cheapest", months=months, total=money(choice.tco_usd))
+    more = money(choice.tco_usd - cheapest.tco_usd)
+    return text("figures.cumulative_dearer", months=months, total=money(choice.tco_usd), more=more)
+
+
+def funnel(result: Result, text: Text) -> go.Figure | None:
+    """How many offers are left after each question of our tree."""
+    path = result.path.get(OUR_TREE)
+    if path is None or not path.steps:
+        return None
+    labels = [text("figures.all_offers")]
+    counts = [path.steps[0].candidates_before]
+    for step in path.steps:
+        if step.candidates_left != counts[-1]:
+            labels.append(text(f"figures.step_{step.node}"))
+            counts.append(step.candidates_left)
+    chart = figure(
+        text("figures.funnel", left=text.number(counts[-1]), all=text.number(counts[0])),
+        source=text("figures.funnel_source"),
+        x=text("figures.offers_left"),
+        height=ROW_HEIGHT * len(counts) + 70,
+        legend=False,
+    )
+    chart.add_bar(
+        x=counts,
+        y=labels,
+        orientation="h",
+        name=text("figures.offers_left"),
+        marker=marker(MAIN) | {"color": [GREY, *[MAIN] * (len(counts) - 1)]},
+        text=[text.number(count) for count in counts],
+        textposition="auto",
+        hoverinfo="skip",
+    )
+    chart.update_yaxes(autorange="reversed")
+    return chart
+
+
+def lower_precision(result: Result, text: Text) -> list[str]:
+    """What a lower precision would save or make possible, and at what risk; never chosen unasked."""
+    money, lines = money_of(result, text), []
+    for offer in result.lower_precision:
+        said = {"precision": offer.weight_precision, "choice": described(offer.choice, text)}
+        if offer.saving_usd_per_month is None:
+            lines.append(text("overview.lower_precision_works", monthly=money(offer.choice.monthly_usd), **said))
+        else:
+            lines.append(text("overview.lower_precision", saving=money(offer.saving_usd_per_month), **said))
+    return lines
+
+
+def runner_up(result: Result, text: Text) -> list[str]:
+    """What comes second, what is cheapest and what is fastest, and the difference to the winner."""
+    winner = result.recommendation
+    if winner is None:
+        return []
+    money, lines, seen = money_of(result, text), [], {winner.id}
+    for role, choice in (("runner_up", result.runner_up), ("cheapest", result.cheapest), ("fastest", result.fastest)):
+        if choice is None or choice.id in seen:
+            continue
+        seen.add(choice.id)
+        difference = choice.monthly_usd - winner.monthly_usd
+        key = "overview.beside_more" if difference >= 0 else "overview.beside_less"
+        lines.append(
+            text(
+                key,
+                role=text(f"overview.role_{role}"),
+                choice=described(choice, text),
+                monthly=money(choice.monthly_usd),
+                difference=money(abs(difference)),
+            )
+        )
+    return lines
+
+
+def warnings(result: Result, text: Text) -> list[str]:
+    return [text.say(message) for message in result.warnings]
+
+
+def strongest_warnings(result: Result, text: Text) -> list[str]:
+    """The first few; `evaluate` puts the strongest first, the Recommendation page has them all."""
+    return warnings(result, text)[:WARNINGS_SHOWN]

@@ -1,0 +1,157 @@
+"""Where the money goes: by kind and month, added up, and from the list price to what is paid."""
+
+import numpy as np
+import plotly.graph_objects as go
+
+from gpudash.figures._choices import leading, price_source, short_name
+from gpudash.figures._money import Money, money_of
+from gpudash.figures._table import Table, table
+from gpudash.figures._theme import GREY, MAIN, OTHER_COST_COLOURS, WARNING, WAY_COLOURS, figure, marker, plain, wrapped
+from gpudash.purchase_mix import KINDS
+from gpudash.result import Bill, Result
+from gpudash.text import Text
+
+SMALLEST_SHARE = 0.005  # below it a percentage would read as zero
+LABEL_WIDTH = {"en": 11, "zh": 5}  # characters per line under a bar; fits a phone
+COSTS = (*KINDS, *OTHER_COST_COLOURS)
+COLOURS = WAY_COLOURS | OTHER_COST_COLOURS
+
+
+def bill_of_leading(result: Result) -> Bill | None:
+    """The bill of the winner, or of the cheapest where nothing meets the budget."""
+    choice = leading(result)
+    return next((bill for bill in result.tco if choice is not None and bill.choice_id == choice.id), None)
+
+
+def _by_kind(bill: Bill) -> dict[str, np.ndarray]:
+    """US dollars per month of every kind of cost that occurs; credits are below zero."""
+    columns = {}
+    for kind in COSTS:
+        usd = np.array([getattr(month, f"{kind}_usd") for month in bill.months])
+        if usd.any():
+            columns[kind] = -abs(usd) if kind == "credit" else usd
+    return columns
+
+
+def _label(kind: str, text: Text) -> str:
+    return text(f"common.way.{kind}" if kind in KINDS else f"common.cost.{kind}")
+
+
+def monthly_cost(result: Result, text: Text) -> go.Figure | None:
+    """The bill of each month, stacked by kind of cost."""
+    bill = bill_of_leading(result)
+    if bill is None:
+        return None
+    money, columns = money_of(result, text), _by_kind(bill)
+    largest = max(columns, key=lambda kind: columns[kind].sum())
+    share = columns[largest].sum() / bill.total_usd
+    chart = figure(
+        text("figures.monthly", kind=_label(largest, text), share=text.percent(share)),
+        source=price_source(result, money, text),
+        x=text("figures.month"),
+        y=text("figures.monthly_y", currency=money.currency),
+    )
+    months = [month.month for month in bill.months]
+    for kind, usd in columns.items():
+        label = _label(kind, text)
+        chart.add_bar(
+            x=months,
+            y=money.amount(usd),
+            name=plain(label),
+            marker=marker(COLOURS[kind]),
+            hovertext=[
+                plain(text("figures.monthly_hover", month=month, kind=label, usd=money(amount)))
+                for month, amount in zip(months, usd)
+            ],
+            hoverinfo="text",
+        )
+    chart.update_layout(barmode="relative", bargap=0.1)
+    return chart
+
+
+def list_to_paid(result: Result, text: Text) -> go.Figure | None:
+    """From everything on demand at list price, where there is one, to what is paid over the whole time."""
+    bill = bill_of_leading(result)
+    if bill is None or bill.list_price_usd is None:
+        return None
+    money, columns = money_of(result, text), {kind: float(usd.sum()) for kind, usd in _by_kind(bill).items()}
+    compute = sum(columns.get(kind, 0.0) for kind in KINDS)
+    steps = [("figures.waterfall_list", bill.list_price_usd, "absolute")]
+    steps.append(("figures.waterfall_buying", compute - bill.list_price_usd, "relative"))
+    steps += [(f"common.cost.{kind}", usd, "relative") for kind, usd in columns.items() if kind not in KINDS]
+    steps.append(("figures.waterfall_total", bill.total_usd, "total"))
+    return _waterfall(bill, steps, money, result, text)
+
+
+def _waterfall(bill: Bill, steps, money: Money, result: Result, text: Text) -> go.Figure:
+    compute_saved = 1 - (bill.list_price_usd + steps[1][1]) / bill.list_price_usd if bill.list_price_usd else 0
+    saves = compute_saved > SMALLEST_SHARE
+    chart = figure(
+        text("figures.waterfall" if saves else "figures.waterfall_none", saved=text.percent(compute_saved)),
+        source=price_source(result, money, text),
+        y=text("figures.total_y", currency=money.currency),
+        legend=False,
+    )
+    chart.add_waterfall(
+        x=[wrapped(text(key), LABEL_WIDTH[text.language]) for key, _, _ in steps],
+        y=[money.amount(usd) for _, usd, _ in steps],
+        measure=[measure for _, _, measure in steps],
+        name=text("figures.total_y", currency=money.currency),
+        text=[money(usd) for _, usd, _ in steps],
+        textposition="outside",
+        textangle=0,
+        cliponaxis=False,
+        increasing={"marker": {"color": WARNING}},
+        decreasing={"marker": {"color": WAY_COLOURS["spot"]}},
+        totals={"marker": {"color": MAIN}},
+        connector={"line": {"color": GREY, "width": 1}},
+        hoverinfo="x+text",
+    )
+    return chart
+
+
+def monthly_table(result: Result, text: Text) -> Table | None:
+    """The bill month by month, one column per kind of cost."""
+    bill = bill_of_leading(result)
+    if bill is None:
+        return None
+    money, choice = money_of(result, text), leading(result)
+    columns = [(text("figures.month"), [month.month for month in bill.months], "number")]
+    columns += [
+        (_label(kind, text), [float(amount) for amount in money.amount(usd)], "number")
+        for kind, usd in _by_kind(bill).items()
+    ]
+    total = [float(money.amount(month.total_usd)) for month in bill.months]
+    columns.append((text("tco.column_total"), total, "number"))
+    title = text("tco.table_title", name=short_name(choice), currency=money.currency)
+    return table(title, columns, price_source(result, money, text))
+
+
+def side_by_side(result: Result, text: Text) -> Table | None:
+    """The best candidates with what they cost in each sense of the word."""
+    if not result.alternatives:
+        return None
+    money, choices = money_of(result, text), result.alternatives
+    in_currency = {
+        "column_monthly": [choice.monthly_usd for choice in choices],
+        "column_total": [choice.tco_usd for choice in choices],
+        "column_npv": [choice.npv_usd for choice in choices],
+        "column_gpu_hour": [choice.cost_per_gpu_hour_usd for choice in choices],
+        "column_million_tokens": [choice.cost_per_million_tokens_usd for choice in choices],
+        "column_run": [choice.cost_per_run_usd for choice in choices],
+        "column_unused": [choice.unused_commitment_usd for choice in choices],
+    }
+    columns = [
+        (text("tco.column_provider"), [choice.provider for choice in choices]),
+        (text("tco.column_instance"), [choice.instance for choice in choices]),
+        (text("tco.column_region"), [choice.region for choice in choices]),
+        (text("tco.column_gpu"), [f"{choice.gpus_per_server} × {choice.gpu}" for choice in choices]),
+        (text("tco.column_servers"), [choice.servers for choice in choices], "number"),
+    ]
+    for name, usd in in_currency.items():
+        if any(value is not None for value in usd):
+            amounts = [None if value is None else money.amount(value) for value in usd]
+            columns.append((text(f"tco.{name}"), amounts, "number"))
+    columns.append((text("tco.column_price_of"), [text.date(choice.price_as_of) for choice in choices]))
+    title = text("tco.alternatives_title", count=text.number(len(choices)), currency=money.currency)
+    return table(title, columns, price_source(result, money, text))

@@ -1,0 +1,202 @@
+"""What is to be run: memory against the card, which servers hold it, how fast, and how many over the week."""
+
+import numpy as np
+import plotly.graph_objects as go
+
+from gpudash.figures._choices import leading, price_source, short_name
+from gpudash.figures._money import money_of
+from gpudash.figures._table import Table, table
+from gpudash.figures._theme import CATEGORICAL, GREY, LINE_HEIGHT, MAIN, QUIET, WARNING, figure, marker, plain, wrapped
+from gpudash.memory import InferenceMemory
+from gpudash.result import Result, ShapeVerdict
+from gpudash.text import Text
+from gpudash.units import HOURS_PER_DAY
+
+INFERENCE_PARTS = ("weights_gb", "kv_cache_gb", "state_gb", "buffer_gb")
+TRAINING_PARTS = ("weights_gb", "gradients_gb", "optimizer_gb", "activations_gb", "logits_gb", "buffer_gb")
+SPEEDS_SHOWN = 10
+DAYS = 7
+LABEL_WIDTH = 22  # characters per line beside a bar; leaves a phone room for the bar
+
+
+def memory_per_gpu(result: Result, text: Text) -> go.Figure | None:
+    """What fills the memory of one card, against what the card holds."""
+    sizing = result.sizing
+    if sizing.memory is None:
+        return None
+    parts, total_gb = _parts_per_gpu(sizing.memory)
+    values = {"used": text.number(total_gb), "model": sizing.model.title, "precision": sizing.weight_precision}
+    if sizing.gpu:
+        values |= {"gpu": sizing.gpu, "capacity": text.number(sizing.gpu_usable_gb)}
+    chart = figure(
+        text("figures.memory" if sizing.gpu else "figures.memory_without_card", **values),
+        source=text("figures.memory_source"),
+        x=text("figures.memory_x"),
+        height=190,
+    )
+    for colour, (part, gb) in zip(CATEGORICAL, parts.items()):
+        label = text(f"figures.memory_{part}")
+        chart.add_bar(
+            x=[gb],
+            y=[""],
+            orientation="h",
+            name=plain(label),
+            marker=marker(colour),
+            hovertemplate=plain(text("figures.memory_hover", part=label, gb=text.number(gb))) + "<extra></extra>",
+        )
+    chart.update_layout(barmode="stack", legend={"y": -0.6})
+    if sizing.gpu_usable_gb:
+        chart.add_vline(x=sizing.gpu_usable_gb, line={"color": WARNING, "width": 3})
+        chart.update_xaxes(range=[0, max(total_gb, sizing.gpu_usable_gb) * 1.05])
+    return chart
+
+
+def _parts_per_gpu(memory) -> tuple[dict[str, float], float]:
+    """Gigabytes on one card by part; the memory of a served model is stated over all its cards."""
+    if isinstance(memory, InferenceMemory):
+        share = memory.per_gpu_gb / memory.total_gb
+        return _present(memory, INFERENCE_PARTS, share), float(memory.per_gpu_gb)
+    return _present(memory, TRAINING_PARTS, 1.0), float(memory.total_gb)
+
+
+def _present(memory, names: tuple[str, ...], share: float) -> dict[str, float]:
+    return {name: gb for name in names if (gb := float(getattr(memory, name)) * share) > 0}
+
+
+def verdicts(result: Result, text: Text) -> Table:
+    """Every server shape of the catalogue: whether it holds the model, how fast it is, or why it is out."""
+    shapes = sorted(result.sizing.shapes, key=lambda shape: (shape.because is not None, shape.servers or 0, shape.gpu))
+    working = sum(shape.because is None for shape in shapes)
+    columns = [
+        (text("workload.column_gpu"), [shape.gpu for shape in shapes]),
+        (text("workload.column_gpus"), [shape.gpus_per_server for shape in shapes], "number"),
+        (text("workload.column_verdict"), [_verdict(shape, text) for shape in shapes]),
+        (text("workload.column_servers"), [shape.servers for shape in shapes], "number"),
+        (text("workload.column_requests"), [shape.requests_per_s_per_server for shape in shapes], "number"),
+        (text("workload.column_ttft"), [shape.ttft_ms for shape in shapes], "number"),
+        (text("workload.column_tpot"), [shape.tpot_ms for shape in shapes], "number"),
+        (text("workload.column_memory"), [shape.per_gpu_gb for shape in shapes], "number"),
+        (text("workload.column_because"), [text.say(shape.because) if shape.because else "" for shape in shapes]),
+    ]
+    shown = [column for column in columns if any(value not in (None, "") for value in column[1])]
+    count = {"working": text.number(working), "all": text.number(len(shapes))}
+    return table(text("workload.verdicts_title", **count), shown, text("figures.memory_source"))
+
+
+def _verdict(shape: ShapeVerdict, text: Text) -> str:
+    return text(f"common.verdict.{shape.verdict}")
+
+
+def speed(result: Result, text: Text) -> go.Figure | None:
+    """Requests or tokens per second of one server for the best candidates, with the band of the prediction."""
+    choices = [choice for choice in result.alternatives if choice.output_tokens_per_s_per_server][:SPEEDS_SHOWN]
+    if not choices:
+        return None
+    values = np.array([choice.output_tokens_per_s_per_server for choice in choices])
+    low = values * [choice.speed_low for choice in choices]
+    high = values * [choice.speed_high for choice in choices]
+    first = {"name": short_name(choices[0]), "speed": text.number(values[0])}
+    labels = [
+        wrapped(short_name(choice), LABEL_WIDTH) + f"<br>{choice.gpus_per_server} × {plain(choice.gpu)}"
+        for choice in choices
+    ]
+    lines = max(label.count("<br>") + 1 for label in labels)
+    chart = figure(
+        text("figures.speed", **first, low=text.number(low[0]), high=text.number(high[0])),
+        source=text("figures.speed_source"),
+        x=text("figures.speed_x"),
+        height=LINE_HEIGHT * (lines + 1) * len(choices) + 90,
+        legend=False,
+    )
+    chart.add_bar(
+        x=values,
+        y=labels,
+        orientation="h",
+        name=text("figures.speed_x"),
+        marker=marker(MAIN) | {"color": [MAIN, *[GREY] * (len(choices) - 1)]},
+        error_x={"type": "data", "array": high - values, "arrayminus": values - low, "color": QUIET, "thickness": 1.5},
+        hovertext=[
+            plain(text("figures.speed_hover", speed=text.number(v), low=text.number(a), high=text.number(b)))
+            for v, a, b in zip(values, low, high)
+        ],
+        hoverinfo="text",
+    )
+    chart.update_yaxes(autorange="reversed")
+    return chart
+
+
+def week(result: Result, text: Text) -> go.Figure | None:
+    """Servers needed in each hour of the week, in the first and in the last month."""
+    demand = result.demand
+    if demand is None or np.shape(demand.servers)[1] != HOURS_PER_DAY * DAYS:
+        return None
+    servers = np.asarray(demand.servers)
+    months = {0: text("figures.first_month"), len(servers) - 1: text("figures.last_month")}
+    if (servers[0] == servers[-1]).all():
+        months = {0: text("figures.every_month")}
+    chart = figure(
+        text("figures.week", least=text.number(int(servers[0].min())), most=text.number(int(servers[0].max()))),
+        source=text("figures.week_source"),
+        x=text("figures.week_x"),
+        y=text("figures.servers"),
+    )
+    hours = np.arange(servers.shape[1])
+    for colour, (month, label) in zip((MAIN, CATEGORICAL[1]), months.items()):
+        chart.add_scatter(
+            x=hours,
+            y=servers[month],
+            name=plain(label),
+            mode="lines",
+            line={"color": colour, "shape": "hv", "width": 2},
+            fill="tozeroy" if month == 0 else None,
+            hovertext=[_hour(int(hour), int(count), text) for hour, count in zip(hours, servers[month])],
+            hoverinfo="text",
+        )
+    days = [text(f"figures.day_{day}") for day in range(DAYS)]
+    chart.update_xaxes(tickvals=[HOURS_PER_DAY * day + HOURS_PER_DAY // 2 for day in range(DAYS)], ticktext=days)
+    return chart
+
+
+def _hour(hour: int, servers: int, text: Text) -> str:
+    day, clock = divmod(hour, HOURS_PER_DAY)
+    return plain(
+        text("figures.week_hover", day=text(f"figures.day_{day}"), hour=f"{clock:02d}", servers=text.number(servers))
+    )
+
+
+def cost_against_speed(result: Result, text: Text) -> go.Figure | None:
+    """Every candidate's monthly cost against the speed of what is bought; the ones that nothing beats stand out."""
+    choices = [choice for choice in result.alternatives if choice.tpot_ms]
+    if len(choices) < 2:
+        return None
+    money = money_of(result, text)
+    best = [choice for choice in choices if choice.id in result.pareto]
+    chart = figure(
+        text("figures.pareto", count=text.number(len(best))),
+        source=price_source(result, money, text),
+        x=text("figures.pareto_x"),
+        y=text("figures.monthly_y", currency=money.currency),
+    )
+    groups = ((GREY, "figures.pareto_other", [c for c in choices if c.id not in result.pareto]),
+              (MAIN, "figures.pareto_best", best))  # fmt: skip
+    for colour, label, group in groups:
+        chart.add_scatter(
+            x=[choice.tpot_ms for choice in group],
+            y=[money.amount(choice.monthly_usd) for choice in group],
+            mode="markers",
+            name=plain(text(label)),
+            marker={"color": colour, "size": 9, "line": {"color": QUIET, "width": 0.5}},
+            hovertext=[plain(f"{short_name(choice)} · {choice.gpu} · {money(choice.monthly_usd)}") for choice in group],
+            hoverinfo="text",
+        )
+    winner = leading(result)
+    if winner is not None and winner.tpot_ms:
+        chart.add_scatter(
+            x=[winner.tpot_ms],
+            y=[money.amount(winner.monthly_usd)],
+            mode="markers",
+            name=plain(text("figures.winner")),
+            marker={"color": "rgba(0,0,0,0)", "size": 16, "line": {"color": WARNING, "width": 2.5}},
+            hoverinfo="skip",
+        )
+    return chart

@@ -1,0 +1,14 @@
+"""Evidence: every number behind the answer with its source, and every offer that fell."""
+
+import ui
+from gpudash.figures import evidence
+
+page = ui.begin("evidence")
+page.title()
+page.section("section_prices")
+page.fields("catalogue.snapshot")
+page.sentences(evidence.snapshot)
+page.section("section_ledger")
+page.table(evidence.ledger)
+page.section("section_rejected")
+page.folded_table(evidence.rejected)

@@ -1,0 +1,20 @@
+"""Purchase mix: the cheapest split between committing, paying as you go and spot."""
+
+import ui
+from gpudash.figures import purchase_mix
+
+page = ui.begin("purchase_mix")
+page.title()
+page.fields("purchase.terms", "purchase.spot_fraction", columns=2)
+page.more(
+    "more",
+    "purchase.checkpoint_minutes",
+    "purchase.restart_minutes",
+    "purchase.interruption_fraction_per_month",
+    "purchase.commitment_cap_servers",
+)
+page.figure(purchase_mix.screening_curve)
+page.explain("reading")
+page.side_by_side(lambda: page.figure(purchase_mix.ways_in_money), lambda: page.table(purchase_mix.break_even))
+page.section("section_discounts")
+page.rows("purchase.negotiated_discounts")

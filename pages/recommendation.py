@@ -1,0 +1,42 @@
+"""Recommendation: the way to the answer, who fell and why, and what the published trees say."""
+
+import ui
+from gpudash.figures import overview, recommendation
+
+page = ui.begin("recommendation")
+page.title()
+page.card(overview.answer)
+page.more(
+    "more",
+    "requirements.providers_in",
+    "requirements.providers_out",
+    "requirements.gpus_in",
+    "requirements.compliance",
+    "requirements.framework",
+    "requirements.minimum_sla_fraction",
+    "requirements.minimum_bandwidth_gb_per_s",
+    "requirements.minimum_fp16_tflops",
+    "requirements.pretrained_models",
+    "requirements.maximum_price_age_days",
+    "requirements.nvlink",
+    "requirements.kubernetes",
+    "requirements.hybrid_cloud",
+    "requirements.monitoring_api",
+    "requirements.green_certification",
+    "requirements.marketplaces",
+)
+page.listed("section_warnings", overview.warnings)
+page.section("section_published")
+page.sentences(recommendation.agreement)
+page.section("section_tree")
+page.tabs(
+    ours=lambda: page.figure(recommendation.our_tree),
+    five_steps=lambda: page.figure(recommendation.five_steps),
+    five_stages=lambda: page.figure(recommendation.five_stages),
+)
+page.folded_table(recommendation.steps)
+page.section("section_fallen")
+page.sentences(overview.most_common_reasons)
+page.folded_table(recommendation.fallen)
+page.section("section_alternatives")
+page.table(recommendation.alternatives)

@@ -1,0 +1,17 @@
+"""Scores: points by criterion, weights to move, and how far each may move before another candidate wins."""
+
+import ui
+from gpudash.figures import scores
+
+page = ui.begin("scores_page")
+page.title()
+page.fields("priorities.framework", columns=2)
+page.weights(scores.weights)
+if not page.answered:
+    page.say("nobody")
+page.figure(scores.points)
+page.section("section_robust")
+page.figure(scores.weight_intervals)
+page.table(scores.frameworks)
+page.table(scores.criteria)
+page.listed("section_notes", scores.notes)

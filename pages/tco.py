@@ -1,0 +1,28 @@
+"""Total cost: where the money goes, month by month, and from the list price to what is paid."""
+
+import ui
+from gpudash.figures import overview, tco
+
+page = ui.begin("tco")
+page.title()
+page.metrics(overview.headline)
+page.more(
+    "more",
+    "finance.currency",
+    "finance.units_per_usd",
+    "finance.discount_rate_fraction",
+    "budget.currency",
+    "budget.ceiling_usd_per_hour",
+    "finance.tax_fraction",
+    "finance.support_plan",
+    "finance.staff_fte",
+    "finance.staff_usd_per_year",
+    "finance.credit_usd",
+    "finance.migration_usd",
+    "budget.hard",
+)
+page.figure(tco.monthly_cost)
+page.side_by_side(lambda: page.figure(overview.cumulative_cost), lambda: page.figure(tco.list_to_paid))
+page.explain("conventions")
+page.folded_table(tco.monthly_table)
+page.folded_table(tco.side_by_side)

@@ -1,0 +1,173 @@
+"""Every page in both languages, driven like a user would: what it says, and that one input moves the right number."""
+
+import re
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from gpudash import Scenario, evaluate, load_catalogue
+from gpudash.figures.overview import answer, headline
+from gpudash.scenario import fields
+from gpudash.text import LANGUAGES, Text
+from ui.literal import cell, literal
+
+PAGES = ("overview", "recommendation", "workload", "scores", "tco", "purchase_mix", "storage", "evidence")
+TITLE_TOPICS = {"scores": "scores_page", "storage": "storage_page"}
+# Refused until they are modelled, so no page asks for them.
+NOT_ASKED = {"finance.owned_servers", "requirements.framework_version", "requirements.cuda_version"}
+
+
+@pytest.fixture(autouse=True)
+def fresh_caches():
+    st.cache_data.clear()
+    st.cache_resource.clear()
+
+
+def opened(page: str = "overview", language: str = "en", **address: str) -> AppTest:
+    """The dashboard as a visitor sees it who opened an address and went to a page.
+
+    The test harness never rewrites its address as a browser's would be; it is emptied, as a change of page empties it.
+    """
+    app = AppTest.from_file("../ui/shell.py", default_timeout=30)
+    app.query_params.update({"lang": language, **address})
+    app.run()
+    app.query_params.clear()
+    return app if page == "overview" else app.switch_page(f"../pages/{page}.py").run()
+
+
+def shown(app: AppTest) -> str:
+    """All that a page says, without the backslashes that keep text from being markup."""
+    elements = [*app.header, *app.subheader, *app.markdown, *app.caption, *app.error]
+    return "\n".join(re.sub(r"\\(.)", r"\1", element.value) for element in elements)
+
+
+def result_of(**changes):
+    return evaluate(
+        Scenario().with_values({path.replace("__", "."): value for path, value in changes.items()}), load_catalogue()
+    )
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_says_its_title_and_fails_nowhere(page, language):
+    app, text = opened(page, language), Text(language)
+    assert not app.exception
+    assert not app.error
+    if page != "overview":
+        assert text(f"{TITLE_TOPICS.get(page, page)}.title") in shown(app)
+    assert app.sidebar.number_input(key="traffic.peak_requests_per_s").value == 1
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_overview_gives_the_answer_of_evaluate(language):
+    app, text, result = opened(language=language), Text(language), result_of()
+    for line in answer(result, text):
+        assert line in shown(app)
+    assert [metric.value for metric in app.metric] == [literal(metric.value) for metric in headline(result, text)]
+
+
+def test_more_traffic_moves_the_monthly_cost():
+    app = opened()
+    before = app.metric[0].value
+    app.sidebar.number_input(key="traffic.peak_requests_per_s").set_value(50.0).run()
+    expected = headline(result_of(traffic__peak_requests_per_s=50), Text("en"))
+    assert app.metric[0].value == literal(expected[0].value) != before
+
+
+def test_a_value_keeps_through_a_change_of_page():
+    app = opened()
+    app.sidebar.number_input(key="workload.output_tokens").set_value(700).run()
+    app.switch_page("../pages/tco.py").run()
+    assert app.sidebar.number_input(key="workload.output_tokens").value == 700
+    app.switch_page("../pages/overview.py").run()
+    assert app.sidebar.number_input(key="workload.output_tokens").value == 700
+
+
+def test_a_refused_value_says_why_beside_the_field_and_keeps_the_old_one():
+    app = opened()
+    app.sidebar.number_input(key="traffic.peak_requests_per_s").set_value(-3.0).run()
+    refusal = re.sub(r"\\(.)", r"\1", app.sidebar.error[0].value)
+    assert '"Peak requests per second"' in refusal
+    assert "traffic." not in refusal
+    assert app.sidebar.number_input(key="traffic.peak_requests_per_s").value == 1
+    app.sidebar.number_input(key="traffic.peak_requests_per_s").set_value(3.0).run()
+    assert not app.sidebar.error
+
+
+def test_an_optional_number_may_be_emptied():
+    app = opened(**{"budget.amount": "5000"})
+    assert app.sidebar.number_input(key="budget.amount").value == 5000
+    app.sidebar.number_input(key="budget.amount").set_value(None).run()
+    assert app.session_state.scenario.budget.amount is None
+
+
+def test_a_share_is_shown_in_percent_and_kept_as_a_fraction():
+    app = opened("purchase_mix", **{"purchase.spot_fraction": "0.25"})
+    assert app.slider(key="purchase.spot_fraction").value == 25
+    app.slider(key="purchase.spot_fraction").set_value(40.0).run()
+    assert app.session_state.scenario.purchase.spot_fraction == 0.4
+
+
+def test_a_budget_that_nothing_meets_names_the_cheapest_and_the_gap():
+    app, text = opened(**{"budget.amount": "20"}), Text("en")
+    result = result_of(budget__amount=20)
+    assert result.recommendation is None
+    for line in answer(result, text):
+        assert line in shown(app)
+    assert text("overview.nothing_meets_budget") in shown(app)
+    assert text.money(result.gap_usd_per_month) in shown(app)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_has_something_to_say_where_nothing_meets_the_budget(page):
+    assert not opened(page, **{"budget.amount": "20"}).exception
+
+
+def test_a_link_that_cannot_be_read_says_so_and_shows_the_defaults():
+    app = opened(**{"v": "1", "traffic.peak_requests_per_s": "many"})
+    assert len(app.error) == 1
+    assert app.session_state.scenario == Scenario()
+
+
+def test_a_starting_point_fills_in_all_inputs():
+    app = opened()
+    app.sidebar.selectbox(key="start").select("chat-70b-around-the-clock").run()
+    assert app.session_state.scenario.workload.model == "llama-3.1-70b"
+    assert app.sidebar.selectbox(key="start").value == "chat-70b-around-the-clock"
+
+
+def test_the_inputs_asked_for_follow_the_kind_of_work():
+    app = opened()
+    app.sidebar.selectbox(key="workload.kind").select("fine_tuning").run()
+    keys = {widget.key for widget in app.sidebar.number_input}
+    assert "workload.training_tokens_b" in keys
+    assert "traffic.peak_requests_per_s" not in keys
+
+
+def test_money_and_names_of_users_are_no_markup():
+    name = "saved $420,000 of $680,000 <b>bold</b> [link](http://x) **x** :red[y]"
+    app = opened(**{"about.name": name})
+    assert app.header[0].value == literal(name)
+    assert "$" not in literal(name).replace("\\$", "")
+    assert name in shown(app)
+
+
+def test_a_cell_that_a_spreadsheet_would_run_is_text_and_a_number_stays_one():
+    assert [cell(value) for value in ("=1+1", "@A1", "plain", -11.4)] == ["'=1+1", "'@A1", "plain", -11.4]
+
+
+def test_moving_a_weight_makes_the_scoring_ones_own():
+    app = opened("scores", **{"priorities.framework": "custom", "priorities.weights": "total_cost,60~sla,40"})
+    assert not app.exception
+    assert app.session_state.scenario.priorities.framework == "custom"
+
+
+def test_every_input_is_asked_for_somewhere():
+    """Folds draw their inputs only when open, so the places are read from the source."""
+    from pathlib import Path
+
+    root = Path(__file__).resolve().parents[1]
+    source = "".join(path.read_text() for folder in ("ui", "pages") for path in (root / folder).glob("*.py"))
+    missing = {path for path in fields() if f'"{path}"' not in source}
+    assert missing == NOT_ASKED

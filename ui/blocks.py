@@ -1,0 +1,238 @@
+"""The blocks a page is built of: `begin(page)` and what a Page can draw.
+
+Every block takes functions `(result, text)` of gpudash.figures; what they return is kept per scenario and language.
+"""
+
+from collections.abc import Callable
+from functools import cached_property, lru_cache
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from gpudash.errors import GpudashError
+from gpudash.figures._table import Column, Table, table_of
+from gpudash.result import Result
+from gpudash.scenario import Scenario
+from gpudash.text import Text
+from ui import state
+from ui.fields import field, sentence
+from ui.literal import cell, literal
+from ui.rows import rows
+from ui.weights import weights
+
+CHART_CONFIG = {"displaylogo": False, "modeBarButtons": [["toImage"]]}
+LINE_BREAK = "  \n"  # in Markdown
+METRICS_IN_A_ROW = 4
+TABLE_ROW_PX, TABLE_ROWS_SHOWN = 35, 14
+
+View = Callable[[Result, Text], object]
+
+
+@lru_cache(maxsize=512)
+def _view(function: View, scenario: Scenario, language: str):
+    """What a function of gpudash.figures returns, made once; all of it is frozen or never written to."""
+    return function(state.answer(scenario), Text(language))
+
+
+@lru_cache(maxsize=512)
+def _drawn(function: View, scenario: Scenario, language: str) -> tuple[go.Figure, str, str, Table] | None:
+    """A chart without its title, the title and the source (as text they wrap on a phone), and its numbers."""
+    original = _view(function, scenario, language)
+    if original is None:
+        return None
+    chart, numbers = go.Figure(original), table_of(original)
+    chart.update_layout(title={"text": ""})
+    return chart, original.layout.title.text, original.layout.meta["source"], numbers
+
+
+class Page:
+    """One page: its title, then the blocks in the order in which the page calls for them."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.text = state.text()
+        self.scenario = state.scenario()
+
+    @cached_property
+    def result(self) -> Result:
+        """The answer; without one the page says why and ends."""
+        try:
+            return state.answer(self.scenario)
+        except GpudashError as error:
+            st.error(literal(sentence(error, self.text)), icon=":material/block:")
+            st.stop()
+
+    @property
+    def answered(self) -> bool:
+        return self.result.recommendation is not None
+
+    def show(self, function: View):
+        return _view(function, self.result.scenario, self.text.language)
+
+    def say(self, name: str, **values) -> None:
+        st.markdown(literal(self.text(f"{self.name}.{name}", **values)))
+
+    def section(self, name: str) -> None:
+        st.subheader(literal(self.text(f"{self.name}.{name}")), anchor=False)
+
+    def title(self) -> None:
+        st.header(literal(self.text(f"{self.name}.title")), anchor=False)
+
+    def headings(self, function: View) -> None:
+        """A title made from the answer: the first line large, the others under it."""
+        first, *others = self.show(function)
+        st.header(literal(first), anchor=False)
+        for line in others:
+            st.caption(literal(line))
+
+    def explain(self, name: str) -> None:
+        """A quiet line on how to read what follows."""
+        st.caption(literal(self.text(f"{self.name}.{name}")))
+
+    def fields(self, *paths: str, columns: int = 3) -> None:
+        for start, column in enumerate(st.columns(columns)):
+            with column:
+                for path in paths[start::columns]:
+                    field(path)
+
+    def more(self, name: str, *paths: str, columns: int = 3) -> None:
+        """Inputs that few need, folded; drawn only when opened."""
+        with self._fold(f"{self.name}.{name}", self.text(f"{self.name}.{name}")) as fold:
+            if fold.open:
+                self.fields(*paths, columns=columns)
+
+    def rows(self, path: str) -> None:
+        """An input that is a list of rows, as an editable table."""
+        rows(path)
+
+    def weights(self, function: View) -> None:
+        """The weights of the scoring shown, folded, as sliders."""
+        items = self.show(function)
+        if items is None:
+            return
+        with self._fold(f"{self.name}.weights", self.text(f"{self.name}.weights")) as fold:
+            if fold.open:
+                self.explain("weights_help")
+                weights(items, self.text(f"{self.name}.weights_reset"))
+
+    def link(self) -> None:
+        """The address of this decision, to copy."""
+        with self._fold(f"{self.name}.link", self.text(f"{self.name}.link")) as fold:
+            if fold.open:
+                st.code(state.link(), language=None, wrap_lines=True)
+                self.explain("link_help")
+
+    def tabs(self, **draws: Callable[[], None]) -> None:
+        """One tab per name, its label under `tab_<name>`; only the open one is drawn."""
+        labels = [literal(self.text(f"{self.name}.tab_{name}")) for name in draws]
+        for tab, draw in zip(st.tabs(labels, key=f"{self.name}.tabs", on_change="rerun"), draws.values()):
+            if tab.open:
+                with tab:
+                    draw()
+
+    def _fold(self, key: str, label: str, type: str = "default"):
+        """A fold that knows whether it is open, so that what nobody looks at is not made."""
+        return st.expander(literal(label), key=key, on_change="rerun", type=type)
+
+    def card(self, function: View) -> None:
+        """The answer: one large sentence and the smaller ones under it, in a frame."""
+        lines = self.show(function)
+        with st.container(border=True, key=f"{self.name}.card"):
+            st.subheader(literal(lines[0]), anchor=False)
+            st.markdown(LINE_BREAK.join(map(literal, lines[1:])))
+
+    def sentences(self, function: View) -> None:
+        """Each sentence as one point of a list."""
+        lines = self.show(function)
+        if lines:
+            st.markdown("\n".join(f"- {literal(line)}" for line in lines))
+
+    def listed(self, heading: str, function: View) -> None:
+        """Sentences under a heading of their own; nothing at all where there are none."""
+        if self.show(function):
+            self.section(heading)
+            self.sentences(function)
+
+    def metrics(self, function: View) -> None:
+        items = self.show(function) or ()
+        columns = st.columns(METRICS_IN_A_ROW)
+        for item, column in zip(items, columns):
+            column.metric(
+                literal(item.label),
+                literal(item.value),
+                item.note and literal(item.note),
+                delta_color="off",
+                delta_arrow="off",
+                help=literal(item.help),
+                border=True,
+            )
+
+    def figure(self, function: View) -> None:
+        """A chart under its finding, its source, and its numbers as a table on demand."""
+        drawn = _drawn(function, self.result.scenario, self.text.language)
+        if drawn is None:
+            return
+        chart, title, source, numbers = drawn
+        key = f"{self.name}.{function.__name__}"
+        with st.container(key=f"{key}.block"):
+            st.markdown("**" + literal(title) + "**")
+            st.plotly_chart(chart, key=key, config=CHART_CONFIG, alt=title)
+            st.caption(literal(source))
+            with self._fold(f"{key}.numbers", self.text("frame.as_table"), type="compact") as fold:
+                if fold.open:
+                    _draw_table(numbers, f"{key}.table")
+
+    def table(self, function: View) -> None:
+        shown = self.show(function)
+        if shown is None:
+            return
+        st.markdown("**" + literal(shown.title) + "**")
+        _draw_table(shown, f"{self.name}.{function.__name__}")
+        if shown.source:
+            st.caption(literal(shown.source))
+
+    def folded_table(self, function: View) -> None:
+        """A long table, made only when it is opened."""
+        key = f"{self.name}.{function.__name__}"
+        with self._fold(f"{key}.fold", self.text(f"{self.name}.{function.__name__}")) as fold:
+            if fold.open:
+                self.table(function)
+
+    def side_by_side(self, *draws: Callable[[], None]) -> None:
+        for draw, column in zip(draws, st.columns(len(draws))):
+            with column:
+                draw()
+
+
+def begin(name: str) -> Page:
+    """A page with its title drawn and, where the link could not be read, the reason."""
+    page = Page(name)
+    error = state.refusal(state.LINK)
+    if error is not None:
+        st.error(literal(sentence(error, page.text)), icon=":material/link_off:")
+    return page
+
+
+def _draw_table(shown: Table, key: str) -> None:
+    frame = pd.DataFrame({column.label: [cell(value) for value in column.values] for column in shown.columns})
+    height = TABLE_ROW_PX * (min(len(shown), TABLE_ROWS_SHOWN) + 1) + 3
+    config = {column.label: _column_config(column) for column in shown.columns}
+    st.dataframe(frame, hide_index=True, column_config=config, height=height, key=key, placeholder="", alt=shown.title)
+
+
+def _column_config(column: Column):
+    if column.kind == "text":
+        return st.column_config.TextColumn()
+    if column.kind == "percent":
+        return st.column_config.NumberColumn(format="percent")
+    return st.column_config.NumberColumn(format="localized", step=_step(column.values))
+
+
+def _step(values: tuple) -> float:
+    """Digits shown in a column of numbers: none from 100 on, as in sentences."""
+    known = [abs(value) for value in values if value is not None]
+    largest = max(known, default=0)
+    if all(float(value).is_integer() for value in known):
+        return 1
+    return 1 if largest >= 100 else 0.01 if largest >= 1 else 0.0001

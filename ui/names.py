@@ -1,0 +1,69 @@
+"""Known names: what may be chosen for an input whose words come from the data, and how a name reads."""
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+from babel import Locale
+
+from gpudash.assumptions import CUSTOM
+from gpudash.catalogue import Catalogue, load_catalogue, snapshots
+from gpudash.figures._choices import place_name
+from gpudash.model import load_model, load_precision, model_names, precision_names
+from gpudash.scenario import choices
+from gpudash.speed import engine_names
+from gpudash.text import Text
+
+
+def _sorted(column) -> tuple[str, ...]:
+    return tuple(sorted({str(name) for name in np.unique(column) if name}, key=str.casefold))
+
+
+def _certificates(catalogue: Catalogue) -> tuple[str, ...]:
+    return _sorted([name for provider in catalogue.providers.values() for name in provider.compliance.split(";")])
+
+
+_KNOWN: dict[str, Callable[[Catalogue], tuple[str, ...]]] = {
+    "workload.model": lambda _: (*model_names(), CUSTOM),
+    "workload.weight_precision": lambda _: precision_names(),
+    "workload.kv_precision": lambda _: precision_names(),
+    "workload.engine": lambda _: engine_names(),
+    "traffic.shape": lambda catalogue: tuple(catalogue.traffic_shapes),
+    "budget.currency": lambda catalogue: tuple(catalogue.exchange_rates),
+    "finance.currency": lambda catalogue: tuple(catalogue.exchange_rates),
+    "finance.support_plan": lambda catalogue: _sorted([plan.plan for plan in catalogue.support_plans]),
+    "requirements.countries": lambda catalogue: (*catalogue.country_groups, *_sorted(catalogue.offers.country)),
+    "requirements.providers_in": lambda catalogue: _sorted(catalogue.offers.provider),
+    "requirements.providers_out": lambda catalogue: _sorted(catalogue.offers.provider),
+    "requirements.gpus_in": lambda catalogue: _sorted(
+        [catalogue.hardware.names[row] for row in catalogue.offers.gpu_row]
+    ),
+    "requirements.compliance": _certificates,
+    "catalogue.snapshot": lambda _: snapshots(),
+}
+
+
+@lru_cache(maxsize=256)
+def known_names(path: str, snapshot: str | None) -> tuple[str, ...]:
+    """The names to choose from for an input; empty where anything may be typed."""
+    return _KNOWN[path](load_catalogue(snapshot)) if path in _KNOWN else ()
+
+
+def name_label(path: str, name: str, text: Text) -> str:
+    """A choice in words; names without a translation (products, providers) stand as they are."""
+    key = f"fields.{path}.{name}"
+    if choices(path) or text.has(key):
+        return text(key)
+    if path == "workload.model" and name in model_names():
+        return load_model(name).title
+    if path.endswith("_precision") and name in precision_names():
+        return load_precision(name).title
+    if path == "catalogue.snapshot":
+        return text.date(name)
+    if path.endswith(".currency"):
+        return currency_label(name, text)
+    return place_name(name, text) if path == "requirements.countries" else name
+
+
+def currency_label(code: str, text: Text) -> str:
+    return text("frame.currency_and_name", code=code, name=Locale.parse(text.locale).currencies.get(code, code))

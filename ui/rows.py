@@ -1,0 +1,77 @@
+"""An input that is a list of rows (data sets, discounts) as an editable table."""
+
+from typing import Any, get_args
+
+import pandas as pd
+import streamlit as st
+from pydantic import BaseModel
+
+from gpudash.scenario import fields
+from gpudash.text import Text
+from ui import state
+from ui.fields import sentence
+from ui.literal import literal
+from ui.names import known_names
+
+
+def rows(path: str) -> None:
+    """Draw the table of a list of rows and, under it, why the last edit was refused.
+
+    The key of the widget holds what the list contains: an accepted edit makes a new list, hence a fresh widget
+    without pending edits.
+    """
+    text, held = state.text(), state.scenario().value(path)
+    kind = _row_kind(path)
+    frame = pd.DataFrame([row.model_dump() for row in held], columns=list(kind.model_fields))
+    key = f"{path}.{hash(held)}"
+    st.data_editor(
+        frame,
+        key=key,
+        num_rows="dynamic",
+        hide_index=True,
+        column_config={name: _column(path, name, kind, text) for name in kind.model_fields},
+        on_change=_take,
+        args=(path, key),
+        alt=text(f"fields.{path}.label"),
+    )
+    st.caption(literal(text(f"fields.{path}.help")))
+    error = state.refusal(path)
+    if error is not None:
+        st.error(literal(sentence(error, text)))
+
+
+def _row_kind(path: str) -> type[BaseModel]:
+    return get_args(fields()[path].annotation)[0]
+
+
+def _column(path: str, name: str, kind: type[BaseModel], text: Text):
+    label = text(f"fields.{path}.{name}")
+    if name == "provider":
+        providers = known_names("requirements.providers_in", state.scenario().catalogue.snapshot)
+        return st.column_config.SelectboxColumn(label, options=list(providers), required=True)
+    if kind.model_fields[name].annotation is float:
+        info = kind.model_fields[name]
+        return st.column_config.NumberColumn(
+            label, default=None if info.is_required() else info.default, format="localized"
+        )
+    return st.column_config.TextColumn(label)
+
+
+def _take(path: str, key: str) -> None:
+    """Put an edit into the scenario; a fresh row is completed, so that it may be filled in cell by cell."""
+    edit = st.session_state[key]
+    held = [row.model_dump() for row in state.scenario().value(path)]
+    for number, cells in edit["edited_rows"].items():
+        held[int(number)] |= cells
+    kept = [row for number, row in enumerate(held) if number not in edit["deleted_rows"]]
+    added = [_completed(path, cells, len(kept) + 1) for cells in edit["added_rows"]]
+    state.change(path, [*kept, *added])
+
+
+def _completed(path: str, cells: dict[str, Any], number: int) -> dict[str, Any]:
+    """A new row with its required cells filled: a numbered name, zero for an amount."""
+    row = {name: value for name, value in cells.items() if value is not None}
+    for name, info in _row_kind(path).model_fields.items():
+        if info.is_required() and name not in row:
+            row[name] = 0.0 if info.annotation is float else state.text()("frame.new_row", number=number)
+    return row

@@ -1,0 +1,128 @@
+"""The frame around every page: navigation, language, starting points, the inputs that matter, the footer."""
+
+from datetime import date
+from pathlib import Path
+
+import streamlit as st
+
+import gpudash
+from gpudash.catalogue import snapshots
+from gpudash.scenario import Scenario
+from gpudash.tables import DATA, read_yaml
+from gpudash.text import LANGUAGES
+from ui import state
+from ui.fields import field
+from ui.literal import literal
+
+ROOT = Path(__file__).resolve().parents[1]
+GROUPS = {
+    "decide": ("overview", "recommendation"),
+    "understand": ("workload", "scores", "tco", "purchase_mix", "storage"),
+    "check": ("evidence",),
+}
+REQUESTS = (
+    "traffic.peak_requests_per_s",
+    "traffic.shape",
+    ("workload.context_tokens", "workload.output_tokens"),
+    ("workload.ttft_ms", "workload.tpot_ms"),
+)
+RUNS = (
+    ("workload.training_tokens_b", "workload.sequence_tokens"),
+    "workload.training_method",
+    ("workload.deadline_days", "traffic.runs"),
+)
+INPUTS_OF_KIND = {"inference": REQUESTS, "batch": REQUESTS, "training": RUNS, "fine_tuning": RUNS}
+MONEY_AND_PLACE = (("budget.amount", "budget.per"), "requirements.countries", "purchase.horizon_months")
+START = "start"
+
+
+def main() -> None:
+    st.set_page_config(page_title="gpudash", page_icon=str(ROOT / "assets/favicon.png"), layout="wide")
+    state.load()
+    text = state.text()
+    page = st.navigation(_pages(text), position="top")
+    with st.sidebar:
+        _language(text)
+        _starting_points(text)
+        _inputs()
+    try:
+        page.run()
+    finally:  # a page may end early with a sentence
+        _footer(text)
+        state.store()
+
+
+def _pages(text) -> dict[str, list]:
+    return {
+        text(f"frame.group_{group}"): [
+            st.Page(
+                ROOT / f"pages/{name}.py",
+                title=text(f"frame.page_{name}"),
+                url_path=name,
+                default=name == "overview",
+            )
+            for name in names
+        ]
+        for group, names in GROUPS.items()
+    }
+
+
+def _language(text) -> None:
+    st.segmented_control(
+        text("frame.language"),
+        LANGUAGES,
+        key=state.LANGUAGE,
+        required=True,
+        format_func=lambda language: text(f"frame.language_{language}"),
+        label_visibility="collapsed",
+    )
+
+
+def _starting_points(text) -> None:
+    """Named scenarios; the one that the inputs stand at is shown as chosen."""
+    points = {path.stem: Scenario.read(read_yaml(path)) for path in sorted((DATA / "scenarios").glob("*.yaml"))}
+    now = state.scenario()
+    st.session_state[START] = next((name for name, point in points.items() if _same(point, now)), None)
+    st.selectbox(
+        text("frame.start"),
+        list(points),
+        key=START,
+        index=None,
+        placeholder=text("frame.start_placeholder"),
+        help=literal(text("frame.start_help")),
+        format_func=lambda name: text(f"scenarios.{name}"),
+        on_change=lambda: state.start(points.get(st.session_state[START], Scenario())),
+    )
+
+
+def _same(point: Scenario, now: Scenario) -> bool:
+    """Whether the inputs stand at a starting point, whatever the snapshot."""
+    return point.model_copy(update={"catalogue": now.catalogue}) == now
+
+
+def _inputs() -> None:
+    field("workload.kind")
+    field("workload.model")
+    field("workload.weight_precision")
+    for row in (*INPUTS_OF_KIND[state.scenario().workload.kind], *MONEY_AND_PLACE):
+        if isinstance(row, str):
+            field(row)
+            continue
+        for path, column in zip(row, st.columns(len(row))):
+            with column:
+                field(path)
+
+
+def _footer(text) -> None:
+    """Whose prices, how old, which version, and the conventions behind every number."""
+    snapshot = state.scenario().catalogue.snapshot or snapshots()[-1]
+    age_days = (date.today() - date.fromisoformat(snapshot)).days
+    st.divider()
+    st.caption(
+        literal(
+            text("frame.footer", snapshot=text.date(snapshot), age=text.number(age_days), version=gpudash.__version__)
+        )
+    )
+
+
+main()
