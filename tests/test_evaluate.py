@@ -1,0 +1,190 @@
+"""The main job, end to end: from model, budget and traffic to a recommendation."""
+
+import json
+import math
+from itertools import pairwise
+
+import pytest
+
+from gpudash.catalogue import load_catalogue
+from gpudash.errors import GpudashError
+from gpudash.evaluate import evaluate
+from gpudash.export import result_json
+from gpudash.scenario import Scenario
+from gpudash.tables import DATA, read_yaml
+from gpudash.text import Text
+
+STARTING_POINTS = sorted(path.stem for path in (DATA / "scenarios").glob("*.yaml"))
+
+
+@pytest.fixture(scope="module")
+def catalogue():
+    return load_catalogue()
+
+
+def run(catalogue, **groups):
+    return evaluate(Scenario.read(groups), catalogue)
+
+
+def starting_point(name: str) -> Scenario:
+    return Scenario.read(read_yaml(DATA / "scenarios" / f"{name}.yaml"))
+
+
+CHAT_70B_EU = {
+    "workload": {"model": "llama-3.1-70b", "context_tokens": 1000, "output_tokens": 300},
+    "traffic": {"peak_requests_per_s": 20, "shape": "office_hours"},
+    "requirements": {"countries": ["EU"]},
+    "budget": {"amount": 60_000},
+}
+
+
+@pytest.fixture(scope="module")
+def chat_70b_eu(catalogue):
+    return run(catalogue, **CHAT_70B_EU)
+
+
+def test_the_question_that_takes_six_tools_is_answered_in_one_call(chat_70b_eu, catalogue):
+    winner = chat_70b_eu.recommendation
+    assert winner.country in catalogue.country_groups["EU"]
+    assert winner.gpu in ("B200", "H200 SXM", "B300", "H100 SXM")
+    assert 7_000 <= winner.monthly_usd <= 21_000  # a rough independent estimate for 8-bit weights on H200 or B200
+    assert winner.tpot_ms <= 50
+    assert winner.within_budget
+
+
+def test_the_night_hours_are_not_paid_for(chat_70b_eu):
+    servers = chat_70b_eu.demand.servers[0]
+    assert servers.min() < servers.max() / 2
+    hours = sum(winner_hours for winner_hours in chat_70b_eu.purchase_mix.served_hours.values()).sum()
+    assert hours < 0.6 * servers.max() * 36 * 730
+
+
+def test_the_total_is_the_sum_of_the_months_and_of_the_kinds(chat_70b_eu):
+    for bill in chat_70b_eu.tco:
+        assert bill.total_usd == pytest.approx(math.fsum(month.total_usd for month in bill.months), rel=1e-12)
+        for month in bill.months:
+            kinds = [value for name, value in vars(month).items() if name not in ("month", "total_usd")]
+            assert month.total_usd == pytest.approx(math.fsum(kinds), rel=1e-12, abs=1e-9)
+    winner = chat_70b_eu.recommendation
+    assert chat_70b_eu.tco[0].total_usd == pytest.approx(winner.tco_usd, rel=1e-12)
+    assert winner.monthly_usd == winner.tco_usd / 36
+
+
+def test_alternatives_are_ranked_and_nothing_cheaper_hides(chat_70b_eu):
+    scores = [choice.score for choice in chat_70b_eu.alternatives]
+    assert scores == sorted(scores, reverse=True)
+    assert chat_70b_eu.alternatives[0] == chat_70b_eu.recommendation
+    assert chat_70b_eu.cheapest.tco_usd <= min(choice.tco_usd for choice in chat_70b_eu.alternatives)
+
+
+def test_every_offer_is_either_a_candidate_or_rejected_with_a_reason(chat_70b_eu, catalogue):
+    path = chat_70b_eu.path["gpudash"].steps
+    assert path[0].candidates_before == len(catalogue.offers)
+    for before, after in pairwise(path):
+        assert before.candidates_left == after.candidates_before
+    rejected = set(chat_70b_eu.rejected.offer_rows.tolist())
+    affordable = next(step for step in path if step.node == "budget").candidates_left
+    assert len(rejected) + affordable == len(catalogue.offers)
+    text = Text("en")
+    assert all(text.say(reason) for reason in chat_70b_eu.rejected.reasons)
+
+
+def test_a_budget_that_nothing_meets_names_the_cheapest_and_the_gap(catalogue, chat_70b_eu):
+    result = run(catalogue, **CHAT_70B_EU | {"budget": {"amount": 5_000}})
+    assert result.recommendation is None
+    assert result.cheapest.tco_usd == chat_70b_eu.cheapest.tco_usd
+    assert result.gap_usd_per_month == pytest.approx(result.cheapest.monthly_usd - 5_000)
+    assert any(message.code == "warnings.budget_short" for message in result.warnings)
+
+
+def test_a_soft_budget_refuses_nobody_but_is_said(catalogue):
+    result = run(catalogue, **CHAT_70B_EU | {"budget": {"amount": 5_000, "hard": False}})
+    assert not result.recommendation.within_budget
+    assert any(message.code == "warnings.over_soft_budget" for message in result.warnings)
+
+
+def test_an_impossible_wish_is_an_answer(catalogue):
+    result = run(catalogue, workload={"model": "llama-3.1-405b", "tpot_ms": 0.1})
+    assert result.recommendation is None
+    assert result.cheapest is None
+    assert [message.code for message in result.warnings] == ["warnings.nothing_feasible"]
+    assert len(result.rejected.offer_rows) == len(catalogue.offers)
+
+
+def test_an_8b_model_does_not_get_an_h100_server(catalogue):
+    winner = run(catalogue, workload={"model": "llama-3.1-8b"}).recommendation
+    assert winner.gpu not in ("H100 SXM", "H200 SXM", "B200", "B300", "GB200", "GB300")
+
+
+def test_a_405b_model_in_16_bit_does_not_fit_on_eight_80_gb_cards(catalogue):
+    shapes = run(catalogue, workload={"model": "llama-3.1-405b", "weight_precision": "bf16"}).sizing.shapes
+    eight_h100 = next(shape for shape in shapes if (shape.gpu, shape.gpus_per_server) == ("H100 SXM", 8))
+    assert eight_h100.verdict == "does_not_fit"
+    assert eight_h100.because.code == "sizing.does_not_fit"
+
+
+@pytest.mark.parametrize("name", STARTING_POINTS)
+def test_spot_is_never_chosen_for_what_may_not_be_interrupted(catalogue, name):
+    scenario = starting_point(name)
+    for choice in evaluate(scenario, catalogue).alternatives:
+        if scenario.purchase.spot_fraction == 0:
+            assert choice.purchase_split.get("spot", 0) == 0
+
+
+@pytest.mark.parametrize("name", STARTING_POINTS)
+def test_every_starting_point_has_an_answer_in_both_languages(catalogue, name):
+    result = evaluate(starting_point(name), catalogue)
+    assert result.recommendation is not None
+    for language in ("en", "zh"):
+        text = Text(language)
+        assert all(text.say(reason) for reason in result.recommendation.reasons)
+        assert all(text.say(warning) for warning in result.warnings)
+        json.dumps(result_json(result, catalogue, text), allow_nan=False)
+
+
+def test_data_of_a_bank_in_china_stays_in_china(catalogue):
+    result = evaluate(starting_point("bank-in-china"), catalogue)
+    assert {choice.country for choice in result.alternatives} == {"CN"}
+
+
+def test_a_pre_training_run_uses_servers_with_a_cluster_network(catalogue):
+    result = evaluate(starting_point("pretrain-13b"), catalogue)
+    for choice in result.alternatives:
+        assert choice.servers == 1 or choice.gpus_per_server >= 8
+        assert choice.run_hours <= 60 * 24
+
+
+def test_a_lower_precision_is_offered_with_its_saving_but_not_chosen(chat_70b_eu):
+    assert chat_70b_eu.sizing.weight_precision == "bf16"
+    assert {offer.weight_precision for offer in chat_70b_eu.lower_precision} >= {"fp8"}
+    for offer in chat_70b_eu.lower_precision:
+        saving = chat_70b_eu.recommendation.monthly_usd - offer.choice.monthly_usd
+        assert offer.saving_usd_per_month == pytest.approx(saving)
+        assert saving > 0
+
+
+def test_fp8_is_not_offered_on_cards_that_cannot_run_it(catalogue):
+    result = run(catalogue, workload={"model": "llama-3.1-70b", "weight_precision": "fp8"})
+    assert not {choice.gpu for choice in result.alternatives} & {"V100-16GB", "V100-32GB", "T4", "P100", "P40"}
+
+
+def test_the_same_scenario_always_gives_the_same_answer(catalogue, chat_70b_eu):
+    again = run(catalogue, **CHAT_70B_EU)
+    text = Text("en")
+    assert result_json(again, catalogue, text) == result_json(chat_70b_eu, catalogue, text)
+
+
+def test_a_negotiated_discount_is_taken_off_once(catalogue):
+    before = run(catalogue, **CHAT_70B_EU | {"requirements": {"countries": ["EU"], "providers_in": ["Verda"]}})
+    discounted = CHAT_70B_EU | {
+        "requirements": {"countries": ["EU"], "providers_in": ["Verda"]},
+        "purchase": {"negotiated_discounts": {"Verda": 0.1}},
+    }
+    after = run(catalogue, **discounted)
+    assert after.recommendation.tco_usd == pytest.approx(0.9 * before.recommendation.tco_usd)
+
+
+def test_what_is_not_modelled_is_refused_with_a_sentence(catalogue):
+    with pytest.raises(GpudashError) as refused:
+        run(catalogue, workload={"model": "sdxl"})
+    assert "not modelled" in str(refused.value)
