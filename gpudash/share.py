@@ -74,6 +74,7 @@ def decode(parameters: Mapping[str, str]) -> Scenario:
     changes |= {path: from_text(path, text) for path, text in parameters.items()}
     scenario = Scenario().with_values(changes)
     load_catalogue(scenario.catalogue.snapshot)
+    encode(scenario)  # whoever opens a link must be able to pass it on
     return scenario
 
 

@@ -162,11 +162,13 @@ def test_a_long_scenario_becomes_a_compressed_link_that_servers_accept():
     assert share.scenario_of_url(address) == scenario
 
 
-def test_a_scenario_that_fits_no_address_is_refused_with_a_sentence():
-    random_text = random.Random(2)
-    names = ["".join(chr(random_text.randrange(0x4E00, 0x9FFF)) for _ in range(80)) for _ in range(60)]
+def test_a_scenario_that_fits_no_address_is_refused_with_a_sentence_on_both_ways():
+    dice = random.Random(2)
+    names = ["".join(chr(dice.randrange(0x4E00, 0x9FFF)) for _ in range(80)) for _ in range(60)]
     with pytest.raises(GpudashError, match="does not fit into a link"):
         share.url(Scenario().with_value("requirements.providers_in", names))
+    with pytest.raises(GpudashError, match="does not fit into a link"):
+        share.decode({"requirements.providers_in": ",".join(names)})
 
 
 def test_the_link_ends_with_the_date_so_that_no_program_cuts_off_its_last_character():
