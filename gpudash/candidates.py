@@ -145,8 +145,14 @@ def gate_sizing(gates: Gates, shapes: Shapes, sized: Sized) -> None:
     gates.close("latency")
 
 
+MAINLAND_CHINA = "CN"
+
+
 def _residency(gates: Gates, known, offers) -> None:
     if not known.countries:
+        if not known.scenario.requirements.mainland_china:
+            mainland = np.array([country == MAINLAND_CHINA for _, _, country in offers.places])
+            gates.refuse(mainland[offers.place_row], Message.of("candidates.mainland_china"))
         return
     allowed = tuple(Country(name) for name in known.scenario.requirements.countries)
     place_allowed = np.array([country in known.countries for _, _, country in offers.places])

@@ -24,6 +24,7 @@ page.more(
     "requirements.monitoring_api",
     "requirements.green_certification",
     "requirements.marketplaces",
+    "requirements.mainland_china",
 )
 page.listed("section_warnings", overview.warnings)
 page.section("section_published")
