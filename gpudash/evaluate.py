@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gpudash import energy
 from gpudash.assumptions import Known, assume, ledger
 from gpudash.candidates import Gates, gate_before_sizing, gate_costs, gate_sizing
 from gpudash.catalogue import Catalogue
@@ -94,7 +95,7 @@ def evaluate(scenario: Scenario, catalogue: Catalogue) -> Result:
         lower_precision=_lower_precision(known, winner),
         uncertainty=None,
         flips=None,
-        assumptions=ledger(known),
+        assumptions=ledger(known) + energy.ledger(known),
         warnings=known.warnings + result_warnings(known, costs, winner, named[0], first),
     )
 

@@ -6,8 +6,16 @@ from functools import lru_cache
 import numpy as np
 
 from gpudash.candidates import ecosystem_fit
+from gpudash.energy import choice_energy
 from gpudash.extras import reference_egress_usd_per_gb, reference_storage_usd_per_gb_month, stand_in_warnings
-from gpudash.frameworks import FrameworkScores, custom_framework, framework_names, load_framework, score_candidates, sla_level
+from gpudash.frameworks import (
+    FrameworkScores,
+    custom_framework,
+    framework_names,
+    load_framework,
+    score_candidates,
+    sla_level,
+)
 from gpudash.purchase_mix import KINDS
 from gpudash.result import Choice, Country, FrameworkRanking, Message, Share, Usd
 from gpudash.scores import ranks, weight_intervals
@@ -154,6 +162,7 @@ class Chooser:
         servers = int(costs.servers[candidate])
         monthly_bill = bill(known, costs, candidate, self.mix(candidate), "")
         budget = known.budget_usd_per_month
+        kwh, kgco2e = choice_energy(known, costs, candidate, self.mix(candidate), sized.requests_per_s[shape])
         return Choice(
             id=offer_id(offers, offer),
             provider=str(offers.provider[offer]),
@@ -195,6 +204,8 @@ class Chooser:
             reserved_1y_usd_per_hour=_number(offers.reserved_1y_usd_per_hour[offer]),
             reserved_3y_usd_per_hour=_number(offers.reserved_3y_usd_per_hour[offer]),
             monthly_subscription_usd_per_hour=_number(offers.monthly_usd_per_hour[offer]),
+            kwh_per_month=kwh,
+            kgco2e_per_month=kgco2e,
             other_regions=self.ordered.other_regions.get(candidate, ()),
         )
 

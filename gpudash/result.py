@@ -94,6 +94,8 @@ class Choice:
     reserved_1y_usd_per_hour: float | None
     reserved_3y_usd_per_hour: float | None
     monthly_subscription_usd_per_hour: float | None
+    kwh_per_month: float | None  # of the mean month; None where the card's power is unknown
+    kgco2e_per_month: float | None  # None where the grid is unknown too
     other_regions: tuple[str, ...] = ()  # feasible offers of the same instance, dearer or equal
     reasons: tuple[Message, ...] = ()
 
