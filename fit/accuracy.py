@@ -22,7 +22,9 @@ new: that is what the wider band for cards nobody measured is for.
 """
 SOURCE_NOTE = """
 Leaving out a source often leaves an engine without any row (SGLang, Gaudi, AMD and most vLLM rows come from one project
-each). Such rows are predicted as the product would predict an engine that nobody measured.
+each). Such rows are predicted as the product would predict an engine that nobody measured. The starting values that
+vLLM and TensorRT-LLM are pulled to came from an earlier fit to much the same rows, so their errors with a whole source
+left out are somewhat too good.
 """
 
 
