@@ -154,7 +154,7 @@ class Transformer:
     active_params_b: float
     layers: float
     hidden: float
-    attention_values: float  # heads × head_dim
+    attention_values: float  # heads × head_dim, times the share of layers with attention
     kv_heads: float
     kv_bytes_per_token: float  # over all layers
     windowed_fraction: float = 0.0  # share of the layers with a cache that see only a window
@@ -176,8 +176,8 @@ class Transformer:
             active_params_b=model.active_params_b,
             layers=model.layers,
             hidden=model.hidden,
-            attention_values=model.heads * model.head_dim,
-            kv_heads=model.kv_heads,
+            attention_values=model.heads * model.head_dim * (model.layers_with_kv_cache or model.layers) / model.layers,
+            kv_heads=1 if model.latent_values else model.kv_heads,  # every GPU holds the whole latent
             kv_bytes_per_token=kv_bytes_per_token(model, kv_precision),
             windowed_fraction=windowed,
             window_tokens=model.window_tokens if windowed else np.inf,
