@@ -31,13 +31,14 @@ COMMANDS = {
     "formula": (commands.formula, "--base! --reserved-discount! --burst! --region-premium! --utilisation! --stepped?"),
     "tree": (commands.tree, f"name {SCENARIO}"),
     "claims": (commands.claims, ""),
+    "brief": (commands.brief, f"{SCENARIO} -o! --address"),
     "link": (commands.link, SCENARIO),
     "open": (commands.open_link, "url"),
     "speed-batch": (commands.speed_batch, "file -o!"),
     "training-batch": (commands.training_batch, "file -o!"),
     "catalogue": (commands.catalogue, "action [snapshot] [later]"),
 }
-NOT_YET = ("brief", "fit-batch", "memory-batch", "catalogue import", "catalogue refresh")
+NOT_YET = ("fit-batch", "memory-batch", "catalogue import", "catalogue refresh")
 
 
 class _Parser(ArgumentParser):

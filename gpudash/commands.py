@@ -191,6 +191,15 @@ def claims(options: Namespace, text: Text) -> list[dict]:
     return plain(claims_of(), text)
 
 
+def brief(options: Namespace, text: Text) -> dict:
+    from gpudash.brief import Brief
+    from gpudash.export_files import maker, write_brief
+
+    maker(options.o)  # an unknown kind of file is refused before the work
+    size = write_brief(Brief(_result(options)[0], text, options.address or ""), options.o)
+    return {"file": options.o, "bytes": size}
+
+
 def link(options: Namespace, text: Text) -> dict:
     from gpudash.share import url
 

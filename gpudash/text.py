@@ -1,5 +1,6 @@
 """Text(language): key → sentence, and the formats for money, numbers and dates."""
 
+from datetime import date
 from functools import cached_property, lru_cache
 
 from gpudash.result import Country, Share, Usd
@@ -50,6 +51,8 @@ class Text:
             return self("common.yes" if value else "common.no")
         if isinstance(value, (int, float)):
             return self.number(value)
+        if isinstance(value, date):
+            return self.date(value.isoformat())
         if isinstance(value, (tuple, list)):
             return self("common.list_separator").join(self.value(item) for item in value)
         return str(value)
@@ -90,8 +93,6 @@ class Text:
 
     def date(self, iso: str) -> str:
         """An ISO date, month or year, written out."""
-        from datetime import date
-
         from babel.dates import format_date
 
         parts = [int(part) for part in iso.split("-")]

@@ -15,8 +15,8 @@ def ledger(result: Result, text: Text) -> Table:
     """Every assumption: value, unit, where it came from, source and date."""
     entries = result.assumptions
     columns = [
-        (text("evidence.column_name"), [_name(entry, text) for entry in entries]),
-        (text("evidence.column_value"), [_value(entry, text) for entry in entries]),
+        (text("evidence.column_name"), [entry_name(entry, text) for entry in entries]),
+        (text("evidence.column_value"), [entry_value(entry, text) for entry in entries]),
         (text("evidence.column_origin"), [text(f"common.origin.{entry.origin}") for entry in entries]),
         (text("evidence.column_source"), [entry.source for entry in entries]),
         (text("evidence.column_date"), [text.date(entry.as_of) if entry.as_of else "" for entry in entries]),
@@ -24,14 +24,14 @@ def ledger(result: Result, text: Text) -> Table:
     return table(text("evidence.ledger_title", count=text.number(len(entries))), columns)
 
 
-def _name(entry: Assumption, text: Text) -> str:
+def entry_name(entry: Assumption, text: Text) -> str:
     for key in (f"fields.{entry.name}.label", f"evidence.name.{entry.name}"):
         if text.has(key):
             return text(key)
     return entry.name.replace(".", " · ").replace("_", " ")
 
 
-def _value(entry: Assumption, text: Text) -> str:
+def entry_value(entry: Assumption, text: Text) -> str:
     choice = f"fields.{entry.name}.{entry.value}"
     if isinstance(entry.value, str) and text.has(choice):
         return text(choice)

@@ -1,0 +1,40 @@
+"""Every file that a brief can be passed on as, by the ending of its name."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from gpudash.brief import Brief, brief_json
+from gpudash.errors import GpudashError
+from gpudash.markdown import brief_markdown
+from gpudash.spreadsheet import brief_csv, brief_xlsx
+
+
+def _json(brief: Brief) -> bytes:
+    return (json.dumps(brief_json(brief), ensure_ascii=False, allow_nan=False, indent=2) + "\n").encode("utf-8")
+
+
+FILES: dict[str, Callable[[Brief], bytes]] = {
+    ".json": _json,
+    ".md": brief_markdown,
+    ".csv": brief_csv,
+    ".xlsx": brief_xlsx,
+}
+
+
+def maker(name: str) -> Callable[[Brief], bytes]:
+    """Who makes the file of this name; raises GpudashError for an ending that none of them has."""
+    ending = max((ending for ending in FILES if name.lower().endswith(ending)), key=len, default=None)
+    if ending is None:
+        raise GpudashError("export_files.unknown_ending", name=name[-80:], allowed=tuple(FILES))
+    return FILES[ending]
+
+
+def write_brief(brief: Brief, name: str) -> int:
+    """Write the file of this name; answers with its size in bytes."""
+    content = maker(name)(brief)
+    try:
+        Path(name).write_bytes(content)
+    except OSError as error:
+        raise GpudashError("errors.file_unwritable", file=name, problem=error.strerror) from None
+    return len(content)

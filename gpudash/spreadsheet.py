@@ -1,0 +1,149 @@
+"""Tables as CSV and XLSX: text that no spreadsheet program runs, numbers that stay numbers with every digit."""
+
+import csv
+import io
+import math
+import re
+from typing import Any
+
+from gpudash.brief import Brief, Part
+from gpudash.figures._table import Table
+
+BOM = "\ufeff"  # without it spreadsheet programs read UTF-8 as the local code page
+_FORMULA_STARTS = ("=", "+", "-", "@", "|", "%", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
+_SHEET_NAME_FORBIDDEN = re.compile(r"[\[\]:*?/\\]")
+_SHEET_NAME_CHARACTERS = 31
+_WIDEST_COLUMN, _NARROWEST_COLUMN = 60, 10
+_FORMATS = {"percent": "0.0%", "whole": "#,##0", "number": "#,##0.00", "small": "#,##0.0000"}
+
+
+def safe_text(text: str) -> str:
+    """Text that a spreadsheet shows and does not run: an apostrophe before whatever could begin a formula."""
+    text = _CONTROL.sub(" ", text)
+    return "'" + text if text.lstrip(" \u00a0\u3000").startswith(_FORMULA_STARTS) else text
+
+
+def csv_cell(value: Any) -> str:
+    """A value as the text of a CSV cell: numbers with every digit, text made safe, blank where there is nothing."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return ""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return repr(value)
+    return safe_text(str(value))
+
+
+def csv_bytes(header: list[str], rows: list[list[Any]]) -> bytes:
+    """A CSV file in UTF-8 with a byte order mark."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\r\n")
+    writer.writerow(map(csv_cell, header))
+    writer.writerows([csv_cell(value) for value in row] for row in rows)
+    return (BOM + stream.getvalue()).encode("utf-8")
+
+
+def table_csv(table: Table, brief: Brief) -> bytes:
+    """One table as it is on the screen, then its prices and the link to the decision."""
+    rows = [list(row) for row in zip(*(column.values for column in table.columns))]
+    notes = [
+        [brief.text("brief.about_prices"), table.source or brief.prices],
+        [brief.text("brief.about_link"), brief.link],
+    ]
+    return csv_bytes([column.label for column in table.columns], [*rows, [], *notes])
+
+
+def brief_csv(brief: Brief) -> bytes:
+    """The whole brief as one long table: part, row, column, value, source; made to be filtered."""
+    header = [brief.text(f"export_files.column_{name}") for name in ("part", "row", "column", "value", "source")]
+    rows = [row for part in (brief.about, *brief.parts) for row in _long(part, brief)]
+    return csv_bytes(header, rows)
+
+
+def _long(part: Part, brief: Brief) -> list[list[Any]]:
+    """One row per cell; a row is called by its first cell, a sentence by its number."""
+    columns, source = part.table.columns, part.table.source
+    if len(columns) == 1:
+        return [
+            [part.title, row, columns[0].label, value, source] for row, value in enumerate(columns[0].values, start=1)
+        ]
+    return [
+        [part.title, columns[0].values[row], column.label, column.values[row], source]
+        for row in range(len(part.table))
+        for column in columns[1:]
+    ]
+
+
+def brief_xlsx(brief: Brief) -> bytes:
+    """A workbook with one sheet per part: typed cells, frozen header, and totals as formulas."""
+    from openpyxl import Workbook
+
+    book = Workbook()
+    book.remove(book.active)
+    book.properties.title = _CONTROL.sub(" ", brief.title)
+    book.properties.creator = brief.made
+    for part in (brief.about, *brief.parts):
+        _sheet(book, part, brief)
+    stream = io.BytesIO()
+    book.save(stream)
+    return stream.getvalue()
+
+
+def _sheet(book, part: Part, brief: Brief) -> None:
+    from openpyxl.styles import Font
+
+    sheet = book.create_sheet(_SHEET_NAME_FORBIDDEN.sub(" ", part.title)[:_SHEET_NAME_CHARACTERS])
+    bold = Font(bold=True)
+    for number, column in enumerate(part.table.columns, start=1):
+        _write(sheet.cell(1, number), column.label)
+        sheet.cell(1, number).font = bold
+        for row, value in enumerate(column.values, start=2):
+            _write(sheet.cell(row, number), value, column.kind)
+    sheet.freeze_panes = "A2"
+    _fit(sheet, part.table)
+    last = len(part.table) + 1
+    if part.summed:
+        _totals(sheet, part.table, last, bold, brief)
+    for row, words in enumerate((part.table.source or brief.prices, brief.link), start=last + 3):
+        _write(sheet.cell(row, 1), words)
+
+
+def _totals(sheet, table: Table, last: int, bold, brief: Brief) -> None:
+    """A row of sums under the numbers; the first column names the rows and is not added up."""
+    from openpyxl.utils import get_column_letter
+
+    _write(sheet.cell(last + 1, 1), brief.text("export_files.total"))
+    sheet.cell(last + 1, 1).font = bold
+    for number, column in enumerate(table.columns[1:], start=2):
+        if column.kind == "number":
+            letter = get_column_letter(number)
+            cell = sheet.cell(last + 1, number, f"=SUM({letter}2:{letter}{last})")
+            cell.number_format, cell.font = _FORMATS["number"], bold
+
+
+def _write(cell, value: Any, kind: str = "text") -> None:
+    """A typed cell: text is stored as text whatever it begins with, a number with a format that shows its size."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        cell.value, cell.number_format = value, _number_format(value, kind)
+        return
+    text = _CONTROL.sub(" ", str(value))
+    cell.value = text
+    cell.data_type = "s"
+    cell.quotePrefix = text.startswith(_FORMULA_STARTS)  # also after somebody edits the cell
+
+
+def _number_format(value: float, kind: str) -> str:
+    if kind == "percent":
+        return _FORMATS["percent"]
+    if float(value).is_integer():
+        return _FORMATS["whole"]
+    return _FORMATS["number" if abs(value) >= 0.1 else "small"]
+
+
+def _fit(sheet, table: Table) -> None:
+    from openpyxl.utils import get_column_letter
+
+    for number, column in enumerate(table.columns, start=1):
+        longest = max(len(str(value)) for value in (column.label, *column.values))
+        sheet.column_dimensions[get_column_letter(number)].width = min(max(longest, _NARROWEST_COLUMN), _WIDEST_COLUMN)

@@ -1,0 +1,290 @@
+"""The brief and its files say what the Result says, to the last digit, and run nothing whatever a name holds."""
+
+import csv
+import io
+import json
+import re
+from datetime import date, timedelta
+from functools import lru_cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from openpyxl import load_workbook
+
+from gpudash import GpudashError, Scenario, evaluate, load_catalogue
+from gpudash.__main__ import main
+from gpudash.brief import Brief, brief_json
+from gpudash.export_files import FILES, maker
+from gpudash.markdown import brief_markdown, escaped
+from gpudash.roadmap import commitments, first_day, kpis, reviews, stages
+from gpudash.share import scenario_of_url
+from gpudash.spreadsheet import BOM, brief_csv, brief_xlsx, safe_text
+from gpudash.tables import DATA, read_yaml
+from gpudash.text import LANGUAGES, Text
+
+SCENARIOS = sorted(path.stem for path in (DATA / "scenarios").glob("*.yaml"))
+HOSTILE = (
+    "A&B 50% +1 =x #2 <b>\"杭州\"</b> 'x'",
+    '=HYPERLINK("http://x","y")',
+    "+1+1",
+    "-1",
+    "@SUM(A1)",
+    "\t=1+1",
+    "＝1+1",
+    "=cmd|' /C calc'!A0",
+    "](javascript:alert(1)) ![x](http://x/y.png) <script>alert(1)</script>",
+    "saved $420,000 of $680,000 $x^2$ \\input{/etc/passwd} #sys.inputs #panic()",
+    "مرحبا بالعالم",
+    "🚀👩‍👩‍👧 ² ₂ € ¥ 股 —",
+    "x" * 200,
+)
+FORMULA = re.compile(r"^\s*[=+\-@＝＋－＠\t\r]")
+
+
+@lru_cache(maxsize=64)
+def result_of(scenario: Scenario):
+    return evaluate(scenario, load_catalogue(scenario.catalogue.snapshot))
+
+
+def scenario_named(name: str) -> Scenario:
+    return Scenario.read(read_yaml(DATA / "scenarios" / f"{name}.yaml"))
+
+
+def brief_of(name: str, language: str = "en", **changes) -> Brief:
+    scenario = scenario_named(name).with_values({path.replace("__", "."): value for path, value in changes.items()})
+    return Brief(result_of(scenario), Text(language), "https://gpu.example.com/")
+
+
+def rows_of(content: bytes) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(content.decode("utf-8-sig"))))
+
+
+def is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+# ---- content -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_example_has_a_whole_brief_in_both_languages(name, language):
+    brief = brief_of(name, language)
+    titles = [part.name for part in brief.parts]
+    for wanted in ("numbers", "years", "purchase", "alternatives", "path", "roadmap", "kpis", "assumptions"):
+        assert wanted in titles
+    assert all(len(part.table) for part in brief.parts)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_json_holds_the_numbers_of_the_result(name):
+    brief = brief_of(name)
+    found, result = json.loads(json.dumps(brief_json(brief), allow_nan=False)), brief.result
+    best = result.recommendation
+    assert found["recommendation"]["monthly_usd"] == best.monthly_usd
+    assert found["cost"]["total_usd"] == result.tco[0].total_usd
+    for other in found["alternatives"]:
+        assert other["difference_usd_per_month"] == other["monthly_usd"] - best.monthly_usd
+        assert other["offer"] != best.id
+    assert len(found["alternatives"]) == 3
+    assert len(found["roadmap"]) == len(found["kpis"]) == 3
+    assert found["catalogue"]["snapshot"] == result.snapshot
+
+
+def test_the_link_of_a_brief_opens_the_same_scenario():
+    brief = brief_of("bank-in-china", about__name=HOSTILE[0])
+    assert brief.link.startswith("https://gpu.example.com/?v=1&")
+    assert scenario_of_url(brief.link).about.name == HOSTILE[0]
+    assert result_of(scenario_of_url(brief.link)).recommendation == brief.result.recommendation
+
+
+def test_the_years_add_up_to_the_whole_cost():
+    for name in SCENARIOS:
+        brief = brief_of(name, finance__currency="USD")
+        years = next(part.table for part in brief.parts if part.name == "years")
+        assert sum(years.columns[-1].values) == pytest.approx(brief.result.recommendation.tco_usd, rel=1e-12)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_where_nothing_is_affordable_the_brief_is_about_what_comes_closest(language):
+    brief = brief_of("chat-70b-around-the-clock", language, budget__amount=100)
+    assert brief.result.recommendation is None
+    assert brief.answer[0] == Text(language)("overview.nothing_meets_budget")
+    role = next(part.table for part in brief.parts if part.name == "alternatives").columns[0].values[0]
+    assert role == Text(language)("brief.role_closest")
+    for make in FILES.values():
+        assert make(brief)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_where_nothing_can_do_the_work_the_brief_says_so(language):
+    brief = brief_of("chat-70b-around-the-clock", language, workload__tpot_ms=0.001)
+    assert brief.result.cheapest is None
+    assert brief.answer[0] == Text(language)("overview.nothing_works")
+    assert not stages(brief.result) and not kpis(brief.result) and not commitments(brief.result)
+    for make in FILES.values():
+        assert make(brief)
+
+
+# ---- roadmap -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_three_stages_follow_each_other_from_the_monday_after_the_prices(name):
+    result = brief_of(name).result
+    pilot, migrate, commit = stages(result)
+    assert pilot.starts.weekday() == 0
+    assert timedelta(0) < pilot.starts - date.fromisoformat(result.snapshot) <= timedelta(days=7)
+    assert (pilot.ends, migrate.ends) == (migrate.starts, commit.starts)
+    assert [kpi.name for kpi in kpis(result)] == ["availability", "speed", "support"]
+
+
+def test_commitments_are_those_of_the_purchase_mix_and_last_their_whole_term():
+    result = brief_of("chat-70b-around-the-clock").result
+    bought = commitments(result)
+    yearly = [item.servers for item in bought if item.kind == "reserved_1y"]
+    assert yearly == [servers for servers in result.purchase_mix.reserved_1y_servers if servers]
+    assert bought[0].starts == stages(result)[-1].ends
+    assert all((item.ends.year - item.starts.year, item.ends.month) == (1, item.starts.month) for item in bought)
+
+
+def test_the_hardware_review_comes_once_a_year():
+    result = brief_of("chat-70b-around-the-clock").result
+    assert len(reviews(result)) == 3
+    assert all(day.month == first_day(result).month for day in reviews(result))
+
+
+def test_the_contract_asks_for_what_the_scenario_asks_for():
+    asked = {"requirements__minimum_sla_fraction": 0.99, "workload__ttft_ms": 1500}
+    result = brief_of("chat-70b-around-the-clock", **asked).result
+    availability, speed, _ = kpis(result)
+    assert availability.values == {"availability_fraction": 0.99}
+    assert speed.values["ttft_ms"] == 1500
+    assert "99%" in Text("en").say(availability.target)
+    assert "1,500 ms" in Text("en").say(speed.target)
+
+
+# ---- CSV ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_csv_opens_in_a_spreadsheet_with_every_digit(language):
+    brief = brief_of("bank-in-china", language)
+    content = brief_csv(brief)
+    assert content.decode("utf-8").startswith(BOM)
+    header, *rows = rows_of(content)
+    assert all(len(row) == len(header) for row in rows)
+    assert brief.link in {row[3] for row in rows}
+    months = next(part for part in brief.parts if part.name == "months")
+    total = months.table.columns[-1]
+    assert [float(row[3]) for row in rows if row[0] == months.title and row[2] == total.label] == list(total.values)
+    assert {row[4] for row in rows if row[0] == months.title} == {months.table.source}
+    assert load_catalogue().rate("CNY").as_of[:4] in months.table.source
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_cell_of_a_csv_runs_as_a_formula_and_numbers_stay_numbers(name):
+    datasets = [{"name": name[:80], "size_gb": 10}]
+    brief = brief_of("bank-in-china", about__name=name, about__notes=name, storage__datasets=datasets)
+    cells = [cell for row in rows_of(brief_csv(brief)) for cell in row]
+    assert not [cell for cell in cells if FORMULA.match(cell) and not is_number(cell)]
+
+
+def test_a_negative_number_stays_a_number_and_negative_text_becomes_text():
+    assert safe_text("-11.4") == "'-11.4"
+    assert safe_text("plain") == "plain"
+    rows = rows_of(brief_csv(brief_of("chat-70b-around-the-clock", finance__credit_usd=1000)))
+    assert "-1000.0" in {row[3] for row in rows}
+
+
+@given(st.text(max_size=60))
+def test_no_text_at_all_begins_a_formula(text):
+    assert not FORMULA.match(safe_text(text))
+
+
+# ---- XLSX --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_workbook_has_one_sheet_per_part_with_typed_cells_and_a_frozen_header(language):
+    brief = brief_of("chat-70b-around-the-clock", language)
+    book = load_workbook(io.BytesIO(brief_xlsx(brief)))
+    assert book.sheetnames == [part.title for part in (brief.about, *brief.parts)]
+    for part in brief.parts:
+        sheet = book[part.title]
+        assert sheet.freeze_panes == "A2"
+        for number, column in enumerate(part.table.columns, start=1):
+            cells = [sheet.cell(row, number).value for row in range(2, len(part.table) + 2)]
+            for cell, value in zip(cells, column.values):
+                same = isinstance(value, str) or value is None
+                assert cell == ((value or None) if same else pytest.approx(value, rel=1e-15))
+
+
+def test_the_totals_of_the_workbook_are_formulas_over_the_whole_column():
+    brief = brief_of("chat-70b-around-the-clock")
+    book = load_workbook(io.BytesIO(brief_xlsx(brief)))
+    part = next(part for part in brief.parts if part.name == "months")
+    last = len(part.table) + 1
+    cell = book[part.title].cell(last + 1, len(part.table.columns))
+    assert cell.data_type == "f"
+    assert cell.value == f"=SUM({cell.column_letter}2:{cell.column_letter}{last})"
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_text_of_a_workbook_is_a_formula(name):
+    brief = brief_of("bank-in-china", about__name=name, about__author=name, about__notes=name)
+    book = load_workbook(io.BytesIO(brief_xlsx(brief)))
+    formulas = [cell.value for sheet in book for row in sheet for cell in row if cell.data_type == "f"]
+    assert formulas and all(formula.startswith("=SUM(") for formula in formulas)
+    about = book[brief.about.title]
+    assert name in [cell.value for cell in about["B"]]
+
+
+# ---- Markdown ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_markdown_shows_a_name_as_it_is_written(name):
+    page = brief_markdown(brief_of("bank-in-china", about__name=name)).decode("utf-8")
+    assert page.startswith(f"# {escaped(name)}\n")
+    for sign in ("<", "$", "[", "]", "`"):
+        assert all(before == "\\" for before in re.findall(rf"(.)\{sign}", escaped(name)))
+    assert re.sub(r"\\(?=[!-/:-@\[-`{-~])", "", escaped(name)) == name.replace("\t", " ").strip()
+
+
+@given(st.text(max_size=60))
+@settings(max_examples=200)
+def test_escaped_text_is_one_line_that_begins_no_block(text):
+    line = escaped(text)
+    assert "\n" not in line and "\r" not in line
+    assert not re.match(r"([-+=#>|]|\d+[.)](\s|$)|```|~~~)", line)
+
+
+# ---- the command -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", FILES)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_command_writes_every_kind_of_file(ending, language, tmp_path, capsys):
+    file = tmp_path / f"brief{ending}"
+    example = str(DATA / "scenarios" / "chat-70b-around-the-clock.yaml")
+    assert main(["brief", example, "-o", str(file), "--language", language]) == 0
+    assert json.loads(capsys.readouterr().out) == {"file": str(file), "bytes": file.stat().st_size}
+    assert file.stat().st_size < 1_000_000
+
+
+def test_an_unknown_kind_of_file_is_refused_before_anything_is_calculated(capsys):
+    assert main(["brief", "-o", "brief.docx"]) == 2
+    assert ".xlsx" in capsys.readouterr().err
+    with pytest.raises(GpudashError):
+        maker("brief")
+
+
+def test_a_file_that_cannot_be_written_is_refused_with_a_sentence(tmp_path, capsys):
+    assert main(["brief", "-o", str(tmp_path / "nowhere" / "brief.json")]) == 2
+    assert "nowhere" in capsys.readouterr().err
