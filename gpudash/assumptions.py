@@ -132,7 +132,8 @@ def ledger(known: Known) -> tuple[Assumption, ...]:
     scenario, catalogue = known.scenario, known.catalogue
     changed = scenario.changed()
     entries = [
-        Assumption(path, value, "", "entered", scenario.about.author or "scenario", "") for path, value in changed.items()
+        Assumption(path, value, "", "entered", scenario.about.author or "scenario", "")
+        for path, value in changed.items()
     ]
     for path, fact in SOURCED_DEFAULTS.items():
         if path not in changed:
@@ -152,8 +153,12 @@ def ledger(known: Known) -> tuple[Assumption, ...]:
     if scenario.finance.units_per_usd is None:
         entries.append(
             Assumption(
-                "finance.units_per_usd", currency.units_per_usd, scenario.finance.currency, "catalogue",
-                currency.source, currency.as_of,
+                "finance.units_per_usd",
+                currency.units_per_usd,
+                scenario.finance.currency,
+                "catalogue",
+                currency.source,
+                currency.as_of,
             )  # fmt: skip
         )
     if not known.is_training and not scenario.traffic.hourly_shape:

@@ -171,9 +171,7 @@ def _provider(gates: Gates, known, offers) -> None:
     wishes = known.scenario.requirements
     names = offers.provider_names
     out = np.isin(names, wishes.providers_out)[offers.provider_row]
-    gates.refuse_each(
-        out, offers.provider_row, lambda row: Message.of("candidates.provider_out", provider=names[row])
-    )
+    gates.refuse_each(out, offers.provider_row, lambda row: Message.of("candidates.provider_out", provider=names[row]))
     if wishes.providers_in:
         missing = ~np.isin(names, wishes.providers_in)[offers.provider_row]
         gates.refuse_each(
@@ -193,9 +191,7 @@ def _provider_facts(gates: Gates, known, offers) -> None:
     def check(wanted, code: str, holds, **values) -> None:
         if wanted:
             falls = np.array([fact is None or not holds(fact) for fact in facts])[offers.provider_row]
-            gates.refuse_each(
-                falls, offers.provider_row, lambda row: Message.of(code, provider=names[row], **values)
-            )
+            gates.refuse_each(falls, offers.provider_row, lambda row: Message.of(code, provider=names[row], **values))
 
     needed = set(wishes.compliance)
     check(
@@ -203,9 +199,7 @@ def _provider_facts(gates: Gates, known, offers) -> None:
         missing=tuple(sorted(needed)),
     )  # fmt: skip
     sla = wishes.minimum_sla_fraction
-    check(
-        sla is not None, "candidates.sla", lambda fact: fact.sla_percent / 100 >= sla - 1e-12, needed=Share(sla or 0)
-    )
+    check(sla is not None, "candidates.sla", lambda fact: fact.sla_percent / 100 >= sla - 1e-12, needed=Share(sla or 0))
     check(wishes.kubernetes, "candidates.kubernetes", lambda fact: fact.kubernetes_gpu)
     check(wishes.hybrid_cloud, "candidates.hybrid_cloud", lambda fact: bool(fact.hybrid_cloud))
     check(wishes.monitoring_api, "candidates.monitoring_api", lambda fact: fact.gpu_monitoring_api)
@@ -219,9 +213,7 @@ def _provider_facts(gates: Gates, known, offers) -> None:
         gates.refuse_each(
             old,
             offers.age_days,
-            lambda age: Message.of(
-                "candidates.price_age", age=int(age), allowed=wishes.maximum_price_age_days
-            ),
+            lambda age: Message.of("candidates.price_age", age=int(age), allowed=wishes.maximum_price_age_days),
         )
 
 
@@ -271,14 +263,15 @@ def _software(check, known, shapes: Shapes, gpu) -> None:
         support = [ecosystem().get((vendor, item), (False, 0.0)) for vendor in vendors]
         runs = np.array([supported for supported, _ in support])
         least = np.array([minimum for _, minimum in support])
-        check(
-            True, ~runs, lambda shape, c=code, r=role, i=item: Message.of(c, vendor=str(vendors[shape]), **{r: i})
-        )
+        check(True, ~runs, lambda shape, c=code, r=role, i=item: Message.of(c, vendor=str(vendors[shape]), **{r: i}))
         check(
             True,
             (capability > 0) & (capability < least),
             lambda shape, i=item, m=least: Message.of(
-                "candidates.engine_generation", engine=i, needed=float(m[shape]), value=float(capability[shape]),
+                "candidates.engine_generation",
+                engine=i,
+                needed=float(m[shape]),
+                value=float(capability[shape]),
                 gpu=gpu(shape),
             ),  # fmt: skip
         )
@@ -340,7 +333,9 @@ def ecosystem_fit(known, offer_rows) -> EcosystemFit:
     runs = np.array([[ecosystem().get((name, item), (False, 0))[0] for item in FRAMEWORKS] for name in names], float)
     runs = runs.reshape(-1, len(FRAMEWORKS))
     facts = [catalogue.providers.get(name) for name in offers.provider_names]
-    kubernetes = np.array([bool(fact and fact.kubernetes_gpu) for fact in facts], float)[offers.provider_row[offer_rows]]
+    kubernetes = np.array([bool(fact and fact.kubernetes_gpu) for fact in facts], float)[
+        offers.provider_row[offer_rows]
+    ]
     monitoring = np.array([bool(fact and fact.gpu_monitoring_api) for fact in facts], float)
     monitoring = monitoring[offers.provider_row[offer_rows]]
     return EcosystemFit(

@@ -83,4 +83,3 @@ def _held_hours(mix: Plan) -> float:
     year = np.arange(len(mix.monthly_servers)) // MONTHS_PER_YEAR
     held = mix.reserved_3y_servers[year // LONG_TERM_YEARS] + mix.reserved_1y_servers[year] + mix.monthly_servers
     return float(held.sum() * HOURS_PER_MONTH)
-

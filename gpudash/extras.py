@@ -57,7 +57,11 @@ def _in_country(known, provider: str, country: str, rows):
 
     def holds(note: str) -> bool:
         region = known.catalogue.regions.get((provider, note))
-        return not note or (region is not None and region.country == country) or country in _noted_countries().get(note, ())
+        return (
+            not note
+            or (region is not None and region.country == country)
+            or country in _noted_countries().get(note, ())
+        )
 
     return [row for row in own if holds(row.region_note)], own
 
@@ -189,6 +193,8 @@ def reference_storage_usd_per_gb_month(known, provider: str) -> float:
     prices = [
         row.usd_per_gb_month
         for row in known.catalogue.storage
-        if row.provider == provider and (row.kind, row.storage_class) == ("object", "hot") and not row.commitment_months > 0
+        if row.provider == provider
+        and (row.kind, row.storage_class) == ("object", "hot")
+        and not row.commitment_months > 0
     ]
     return min(prices, default=np.nan)

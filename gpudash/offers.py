@@ -87,7 +87,8 @@ class Offers:
 
 def joined(offers: Offers, more: Offers) -> Offers:
     """All of `more`, and those of `offers` that it does not replace (the same provider, instance and region)."""
-    kept = offers.take(np.flatnonzero(~np.isin(offers.id.astype(str), more.id.astype(str))))
+    replaced = set(more.id)
+    kept = offers.take([row for row, name in enumerate(offers.id) if name not in replaced])
     columns = {
         field.name: read_only(np.concatenate([getattr(kept, field.name), getattr(more, field.name)]))
         for field in fields(Offers)
@@ -205,10 +206,17 @@ def _committed(cells, on_demand, listed, commitments) -> dict[str, np.ndarray]:
         price = listed[kind].copy()
         origin = np.where(np.isnan(price), "", "catalogue").astype(object)
         source = np.where(np.isnan(price), "", np.array(cells["source"], object))
-        of_term = [row for row in usable if row.term_months == term_months]
-        discounts = {server: next((row for row in of_term if _covers(row, *server)), None) for server in set(servers)}
+        of_term: dict[tuple, list[Commitment]] = {}
+        for entry in usable:
+            if entry.term_months == term_months:
+                of_term.setdefault((entry.provider, entry.currency), []).append(entry)
+        found_for: dict[tuple, Commitment | None] = {}
         for row in np.flatnonzero(np.isnan(price) & ~np.isnan(on_demand)):
-            found = discounts[servers[row]]
+            server = servers[row]
+            if server not in found_for:
+                entries = of_term.get(server[:2], ())
+                found_for[server] = next((entry for entry in entries if _covers(entry, *server[2:])), None)
+            found = found_for[server]
             if found:
                 price[row] = on_demand[row] * (1 - found.discount_fraction)
                 origin[row], source[row] = "derived", found.source
@@ -216,13 +224,8 @@ def _committed(cells, on_demand, listed, commitments) -> dict[str, np.ndarray]:
     return {name: read_only(column) for name, column in columns.items()}
 
 
-def _covers(entry: Commitment, provider: str, currency: str, gpu: str, instance: str) -> bool:
-    return (
-        entry.provider == provider
-        and entry.currency == currency
-        and (not entry.gpus or gpu in entry.gpus.split(";"))
-        and fnmatchcase(instance, entry.instances)
-    )
+def _covers(entry: Commitment, gpu: str, instance: str) -> bool:
+    return (not entry.gpus or gpu in entry.gpus.split(";")) and fnmatchcase(instance, entry.instances)
 
 
 def _interruptions(cells, spot) -> np.ndarray:

@@ -41,7 +41,11 @@ def certainty(age_days, secondary, date_estimated, speed_low):
     """
     rules = _certainty_rules()
     price = rules["fresh_days"] / np.maximum(age_days, rules["fresh_days"])
-    price = price * np.where(secondary, rules["secondary_factor"], 1) * np.where(date_estimated, rules["date_estimated_factor"], 1)
+    price = (
+        price
+        * np.where(secondary, rules["secondary_factor"], 1)
+        * np.where(date_estimated, rules["date_estimated_factor"], 1)
+    )
     return price * speed_low
 
 
@@ -96,7 +100,9 @@ def rank(known, columns: dict[str, np.ndarray], only_chosen: bool = False) -> di
     if only_chosen:
         return {priorities.framework: chosen}
     others = {
-        name: score_candidates(load_framework(name), columns) for name in framework_names() if name != priorities.framework
+        name: score_candidates(load_framework(name), columns)
+        for name in framework_names()
+        if name != priorities.framework
     }
     return {priorities.framework: chosen} | others
 
@@ -230,7 +236,7 @@ def _per_million_tokens(known, tco_usd: float) -> float | None:
 
 
 def offer_id(offers, offer: int) -> str:
-    """"provider / instance / region" of one offer."""
+    """ "provider / instance / region" of one offer."""
     return " / ".join((offers.provider[offer], offers.instance[offer], offers.region[offer]))
 
 
@@ -315,7 +321,9 @@ def versus(choice: Choice, winner: Choice) -> tuple[Message, ...]:
     """Why not this one: its difference to the winner in cost, speed and score."""
     difference = choice.monthly_usd - winner.monthly_usd
     code = "reasons.dearer" if difference >= 0 else "reasons.cheaper"
-    said = [Message.of(code, difference=Usd(abs(difference)), share=Share(abs(difference) / max(winner.monthly_usd, 1e-9)))]
+    said = [
+        Message.of(code, difference=Usd(abs(difference)), share=Share(abs(difference) / max(winner.monthly_usd, 1e-9)))
+    ]
     if choice.price_age_days > winner.price_age_days + _certainty_rules()["fresh_days"]:
         said.append(Message.of("reasons.older_price", age=choice.price_age_days, winner_age=winner.price_age_days))
     said.append(Message.of("reasons.score_behind", score=choice.score * 100, winner_score=winner.score * 100))

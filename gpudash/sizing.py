@@ -235,9 +235,7 @@ def _inference_reasons(known, shapes, holds, meets, per_server, best_ttft, best_
             )
         else:
             reasons.append(
-                Message.of(
-                    "sizing.too_slow_both", ttft=float(best_ttft[shape]), tpot=float(best_tpot[shape]), **on
-                )
+                Message.of("sizing.too_slow_both", ttft=float(best_ttft[shape]), tpot=float(best_tpot[shape]), **on)
             )
     return tuple(reasons)
 

@@ -22,7 +22,11 @@ def read_columns(path: Path) -> dict[str, list[str]]:
         for row in reader:
             if len(row) != len(header):
                 raise GpudashError(
-                    "errors.table_row_length", file=path.name, line=reader.line_num, expected=len(header), found=len(row)
+                    "errors.table_row_length",
+                    file=path.name,
+                    line=reader.line_num,
+                    expected=len(header),
+                    found=len(row),
                 )
             rows.append(row)
     columns = zip(*rows) if rows else [()] * len(header)

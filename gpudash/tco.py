@@ -63,9 +63,7 @@ class Costs:
         if keep.all():
             return self
         prices = Prices(*(getattr(self.prices, field.name)[keep] for field in fields(Prices)))
-        columns = {
-            field.name: getattr(self, field.name)[keep] for field in fields(self) if field.type is np.ndarray
-        }
+        columns = {field.name: getattr(self, field.name)[keep] for field in fields(self) if field.type is np.ndarray}
         served = {kind: hours[keep] for kind, hours in self.served_hours.items()}
         return replace(self, prices=prices, served_hours=served, **columns)
 
@@ -172,7 +170,10 @@ def demand_result(known, shapes, sized, costs: Costs, candidate: int) -> Demand:
     capacity = float(sized.requests_per_s[shape]) * known.scenario.traffic.target_utilisation_fraction
     hours = np.full(servers.shape[1:], HOURS_PER_MONTH / servers.shape[1])
     return Demand(
-        servers[known.load.month_row], np.broadcast_to(hours, (months, len(hours))), known.load.requests_per_s[0], capacity
+        servers[known.load.month_row],
+        np.broadcast_to(hours, (months, len(hours))),
+        known.load.requests_per_s[0],
+        capacity,
     )
 
 
@@ -186,7 +187,9 @@ def _prices(known, rows: np.ndarray) -> Prices:
     else:
         spot = np.full(len(rows), np.nan)
     terms = {
-        term: getattr(offers, f"{term}_usd_per_hour")[rows] * paid if term in purchase.terms else np.full(len(rows), np.nan)
+        term: getattr(offers, f"{term}_usd_per_hour")[rows] * paid
+        if term in purchase.terms
+        else np.full(len(rows), np.nan)
         for term in TERMS
     }
     return Prices(
@@ -284,5 +287,3 @@ def peak_usd_per_hour(costs: Costs) -> np.ndarray:
     rates = np.vstack([getattr(costs.prices, f"{kind}_usd_per_hour") for kind in ("on_demand", *TERMS)])
     rate = np.where(np.isnan(rates[0]), np.nanmax(np.nan_to_num(rates, nan=0.0), axis=0), rates[0])
     return costs.servers * rate
-
-
