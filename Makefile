@@ -7,7 +7,7 @@ digest = $(shell cat $(1) | cksum | cut -d ' ' -f 1)
 RUN_READY := .venv/ready-run-$(call digest,requirements.txt)
 TEST_READY := .venv/ready-test-$(call digest,requirements.txt requirements-dev.txt)
 
-.PHONY: run test lint bench accuracy
+.PHONY: run test lint bench accuracy readme
 
 run: $(RUN_READY)
 	.venv/bin/streamlit run app.py --server.port $(PORT)
@@ -25,6 +25,9 @@ bench: $(RUN_READY)
 
 accuracy: $(TEST_READY)
 	$(PYTHON) -m fit.accuracy
+
+readme: $(RUN_READY)
+	$(PYTHON) -m docs.examples
 
 $(RUN_READY):
 	.ci/environment packages requirements.txt
