@@ -1,0 +1,142 @@
+"""A user's price sheet as offers: what the file does not say is asked, never guessed; what is wrong is named by line.
+
+Four formats: our own columns, SkyPilot's and gpuhunt's catalogue files, and any vendor's sheet with a column mapping.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpudash.catalogue import Catalogue
+from gpudash.errors import GpudashError
+from gpudash.feeds import Context, gpuhunt, skypilot
+from gpudash.import_answers import Answers, Question, answers_of, format_of, mapping_of, questions_of
+from gpudash.offer_sheet import CheckedSheet, check_offers
+from gpudash.offers import Offers
+from gpudash.sheets import Refused, Sheet, read_sheet
+from gpudash.vendor_sheet import read_ours, read_vendor
+
+
+@dataclass(frozen=True)
+class FileShape:
+    """What a file looks like before it is imported: its format, its headings and what has to be asked."""
+
+    format: str
+    headings: tuple[str, ...]
+    rows: int
+    questions: tuple[Question, ...]
+
+
+@dataclass(frozen=True)
+class Totals:
+    """How much a catalogue holds; the sum is over one server of each offer that has an on-demand price."""
+
+    offers: int
+    gpus: int
+    on_demand_usd_per_hour: float
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What became of a file: the offers kept, the rows left out with line and reason, and the catalogue's totals.
+
+    `added` and `replaced` count the kept offers by whether the catalogue held the same provider, instance and region.
+    `notes` names rows that were kept though two of their columns disagree. `checked` holds the kept rows as cells.
+    """
+
+    format: str
+    rows: int
+    offers: Offers
+    checked: CheckedSheet
+    refused: tuple[Refused, ...]
+    notes: tuple[Refused, ...]
+    added: int
+    replaced: int
+    unpriced: int
+    before: Totals
+    after: Totals
+
+    def reasons(self) -> tuple[tuple[str, int], ...]:
+        """How many rows were left out for which reason (its text key), the most frequent first."""
+        return tuple(Counter(row.because.code for row in self.refused).most_common())
+
+
+def inspect_file(content: bytes, file_name: str, catalogue: Catalogue, *, mapping=None, **answers) -> FileShape:
+    """The format and headings of a file, and what must still be answered; `answers` are those of `Answers`."""
+    given = answers_of(answers, catalogue)
+    sheet = read_sheet(content, file_name, given.sheet)
+    kind = format_of(sheet)
+    questions = questions_of(kind, sheet, mapping_of(mapping, kind, sheet, file_name), given, catalogue)
+    return FileShape(kind, tuple(sheet.columns), len(sheet) + len(sheet.refused), questions)
+
+
+def import_offers(
+    content: bytes, file_name: str, catalogue: Catalogue, *, mapping: Mapping[str, str] | None = None, **answers
+) -> ImportReport:
+    """The offers in a CSV, XLSX or Parquet file, read against a catalogue (its GPUs, providers and exchange rates).
+
+    `mapping` is for a vendor's sheet: our column (see MAPPED) to the sheet's heading. `price` is one column of amounts
+    whose way of buying a mapped `term` column or the answer `term` names; `tier` becomes part of the instance's name;
+    `price_per_gpu` is only compared with the price. `answers` are the fields of `Answers`.
+
+    Raises GpudashError if the file cannot be read, or names what must be answered and what is allowed.
+    """
+    given = answers_of(answers, catalogue)
+    sheet = read_sheet(content, file_name, given.sheet)
+    kind = format_of(sheet)
+    mapping = mapping_of(mapping, kind, sheet, file_name)
+    questions = questions_of(kind, sheet, mapping, given, catalogue)
+    if questions:
+        asked = "; ".join(f"{question.name} ({', '.join(question.allowed) or '…'})" for question in questions)
+        raise GpudashError("catalogue_import.asked", file=file_name, questions=asked)
+    notes: tuple[Refused, ...] = ()
+    context = _context(given, catalogue, file_name)
+    if kind == "vendor":
+        ours, notes = read_vendor(sheet, mapping, given, context)
+    elif kind == "gpudash":
+        ours = read_ours(sheet, given, file_name)
+    else:
+        ours = {"skypilot": skypilot, "gpuhunt": gpuhunt}[kind].offers(sheet, context)
+    checked = check_offers(ours, catalogue, file_name)
+    kept = set(checked.sheet.lines)
+    return _report(kind, sheet, checked, catalogue, tuple(note for note in notes if note.line in kept))
+
+
+def _report(kind: str, sheet: Sheet, checked: CheckedSheet, catalogue: Catalogue, notes) -> ImportReport:
+    offers = checked.offers(catalogue)
+    ids = set(offers.id)
+    others = catalogue.offers.take([row for row, name in enumerate(catalogue.offers.id) if name not in ids])
+    replaced = len(catalogue.offers) - len(others)
+    return ImportReport(
+        format=kind,
+        rows=len(sheet) + len(sheet.refused),
+        offers=offers,
+        checked=checked,
+        refused=checked.sheet.refused,
+        notes=notes,
+        added=len(offers) - replaced,
+        replaced=replaced,
+        unpriced=checked.unpriced,
+        before=_totals(catalogue.offers),
+        after=_totals(others, offers),
+    )
+
+
+def _totals(*parts: Offers) -> Totals:
+    return Totals(
+        offers=sum(map(len, parts)),
+        gpus=int(sum(part.gpus_per_server.sum() for part in parts)),
+        on_demand_usd_per_hour=float(sum(np.nansum(part.on_demand_usd_per_hour) for part in parts)),
+    )
+
+
+def _context(given: Answers, catalogue: Catalogue, file_name: str) -> Context:
+    return Context(
+        catalogue,
+        provider=given.provider or "",
+        source=given.source or file_name,
+        as_of=given.as_of or "",
+        kind=given.kind or "",
+    )
