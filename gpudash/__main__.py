@@ -36,9 +36,11 @@ COMMANDS = {
     "open": (commands.open_link, "url"),
     "speed-batch": (commands.speed_batch, "file -o!"),
     "training-batch": (commands.training_batch, "file -o!"),
+    "fit-batch": (commands.fit_batch, "file -o!"),
+    "memory-batch": (commands.memory_batch, "file -o!"),
     "catalogue": (commands.catalogue, "action [snapshot] [later]"),
 }
-NOT_YET = ("fit-batch", "memory-batch", "catalogue import", "catalogue refresh")
+NOT_YET = ("catalogue import", "catalogue refresh")
 
 
 class _Parser(ArgumentParser):

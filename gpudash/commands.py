@@ -2,6 +2,7 @@
 
 import math
 from argparse import Namespace
+from dataclasses import fields
 
 from gpudash.documents import read_document, read_table, write_table
 from gpudash.errors import GpudashError
@@ -149,6 +150,18 @@ def training_batch(options: Namespace, text: Text) -> dict:
     return _predict(options, text, predict_training_rows)
 
 
+def fit_batch(options: Namespace, text: Text) -> dict:
+    from gpudash.memory_rows import fit_rows
+
+    return _predict(options, text, fit_rows)
+
+
+def memory_batch(options: Namespace, text: Text) -> dict:
+    from gpudash.memory_rows import memory_rows
+
+    return _predict(options, text, memory_rows)
+
+
 def mix(options: Namespace, text: Text) -> dict:
     from gpudash.purchase_mix import mix as mix_of
 
@@ -292,15 +305,17 @@ def _predict(options: Namespace, text: Text, predictor) -> dict:
 
     columns = read_table(options.file)
     found = predictor(columns, load_catalogue().hardware)
-    added = {name: _cells(getattr(found, name)) for name in ("predicted", "low", "high")}
-    added["because"] = ["" if reason is None else text.say(reason) for reason in found.because]
+    added = {field.name: _cells(getattr(found, field.name), text) for field in fields(found)}
     write_table(options.o, columns | added)
-    return {"file": options.o, "rows": len(found.because), "predicted": sum(cell != "" for cell in added["predicted"])}
+    first = next(iter(added.values()))
+    return {"file": options.o, "rows": len(first), "predicted": sum(cell != "" for cell in first)}
 
 
-def _cells(values) -> list[str]:
-    """Numbers as text with every digit, blank where there is none."""
-    return [repr(value) if math.isfinite(value) else "" for value in values.tolist()]
+def _cells(values, text: Text) -> list[str]:
+    """Predictions and reasons as text: numbers with every digit, sentences, blank where there is none."""
+    from gpudash.export import plain
+
+    return ["" if value is None else str(value) for value in plain(values, text)]
 
 
 def _number(option: str, value: str) -> float:

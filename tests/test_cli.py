@@ -281,6 +281,25 @@ def test_a_table_comes_back_with_a_prediction_and_a_band_beside_each_row(ask, tm
     assert sorted(errors)[len(errors) // 2] < 0.2
 
 
+def test_memory_batch_predicts_what_was_measured(ask, tmp_path):
+    source, target = DATA / "measured" / "memory.csv", tmp_path / "out.csv"
+    assert ask("memory-batch", str(source), "-o", str(target))["rows"] == len(read_rows(source))
+    rows = read_rows(target)
+    assert set(rows[0]) - set(read_rows(source)[0]) == {"predicted", "low", "high", "because"}
+    errors = [abs(float(row["predicted"]) / float(row["measured_gb"]) - 1) for row in rows if row["predicted"]]
+    assert sorted(errors)[len(errors) // 2] < 0.15
+
+
+def test_fit_batch_gives_a_verdict_and_a_sentence_for_each_row(ask, tmp_path):
+    target = tmp_path / "out.csv"
+    found = ask("fit-batch", str(DATA / "measured" / "deployments.csv"), "-o", str(target))
+    rows = read_rows(target)
+    assert found["predicted"] == sum(row["predicted_verdict"] != "" for row in rows)
+    assert {row["predicted_verdict"] for row in rows} <= {"fits", "tight", "does_not_fit", ""}
+    assert all(row["because"] for row in rows)
+    assert all(float(row["predicted_gb"]) > 0 for row in rows if row["predicted_verdict"])
+
+
 def test_a_row_that_cannot_be_predicted_stays_and_says_why(ask, file, tmp_path):
     target = tmp_path / "out.csv"
     table = 'model,gpu,engine,phase,batch_size,context_tokens,output_tokens\n"=1+1",H100 SXM,vllm,decode,1,100,100\n'
