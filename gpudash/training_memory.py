@@ -23,12 +23,14 @@ from gpudash.serving_memory import (
     verdict,
     weights_gb,
 )
-from gpudash.units import BYTES_PER_GB, gib
+from gpudash.units import BYTES_PER_GB, PARAMS_PER_B, gib
 
 METHODS = ("full", "lora", "qlora")
 RECOMPUTATIONS = ("none", "selective", "full", "unknown")
+_FULLY_KEPT = {"none": 1.0, "full": 0.0}  # the others keep a fitted share
 OPTIMIZERS = ("adam", "adam_8bit", "adafactor", "sgd")
 OFFLOADS = ("none", "optimizer", "all")
+LOSSES = ("whole", "chunked")
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ def training_memory(
     sequence_tokens=2048,
     recomputation: str = "none",
     offload: str = "none",
+    loss: str = "whole",
     trained_b=None,
     usable_gb_per_gpu=None,
 ) -> TrainingMemory:
@@ -70,13 +73,21 @@ def training_memory(
     Weights, gradients and optimizer state are split over tensor and pipeline ranks and then, from ZeRO stage 3, 2 and
     1 on, over the data-parallel ranks (context-parallel ranks are among them and also split the tokens). Mixed-
     precision Adam holds 16 bytes a parameter: weights 2, gradients 2, master copy 4, moments 8. LoRA and QLoRA train
-    adapters only (`trained_b` billion parameters, else a share of the model); QLoRA holds the base in 4 bit.
-    `offload` keeps gradients and optimizer state (`optimizer`), or the weights too (`all`), in the host's memory.
+    adapters only (`trained_b` billion parameters, else those of the usual rank); QLoRA holds the base in 4 bit.
+    `offload` keeps gradients and optimizer state (`optimizer`), or the weights too (`all`), in the host's memory;
+    a `chunked` loss never holds all logits in FP32.
     Raises `memory.not_trainable` for full training of a quantised format. Source: Rajbhandari 2020, Korthikanti 2022.
     """
-    model, rules = as_model(model), read_parameters()["training"]
+    model, rules, fitted = as_model(model), read_parameters()["training"], read_parameters()["fitted"]
     precision = _training_precision(as_precision(weight_precision), method, rules)
-    _check_training(method, optimizer, zero_stage, recomputation, offload)
+    _check_training(
+        method=method,
+        optimizer=optimizer,
+        zero_stage=zero_stage,
+        recomputation=recomputation,
+        offload=offload,
+        loss=loss,
+    )
     ranks = tensor_parallel * pipeline_parallel
     data_parallel = np.asarray(gpu_count) / ranks
     if np.any(data_parallel < 1) or np.any(data_parallel % 1):
@@ -85,7 +96,7 @@ def training_memory(
     if method == "full":
         trained_b = model.params_b
     elif trained_b is None:
-        trained_b = model.params_b * rules["adapter_fraction"]
+        trained_b = adapter_params_b(model)
     stored = _stored_while_training_gb(model, precision, method, trained_b) / ranks
     split = {"recomputation": recomputation, "tensor_parallel": tensor_parallel}
     is_sharded = (data_parallel > 1) & (zero_stage == 3) | (offload == "all")
@@ -94,9 +105,9 @@ def training_memory(
     lines = {
         "weights_gb": 0.0 if offload == "all" else stored / (data_parallel if zero_stage == 3 else 1),
         **_state_lines_gb(trained_b / ranks, data_parallel, zero_stage, state_bytes),
-        "activations_gb": activations_gb(model, method, micro_batch, sequence_tokens / context_parallel, **split),
-        "logits_gb": _logits_gb(model, tokens, rules) / tensor_parallel,
-        "buffer_gb": rules["fixed_gb"] + is_sharded * rules["gathered_layers"] * stored / (model.layers or 1),
+        "activations_gb": activations_gb(model, micro_batch, sequence_tokens / context_parallel, **split),
+        "logits_gb": _logits_gb(model, tokens, loss) / tensor_parallel,
+        "buffer_gb": fitted["training_fixed_gb"] + is_sharded * rules["gathered_layers"] * stored / (model.layers or 1),
     }
     total = sum(lines.values())
     return TrainingMemory(
@@ -108,28 +119,42 @@ def training_memory(
     )
 
 
-def activations_gb(
-    model: Model | str, method: str, micro_batch, sequence_tokens, *, recomputation: str = "none", tensor_parallel=1
-):
+def activations_gb(model: Model | str, micro_batch, sequence_tokens, *, recomputation: str = "none", tensor_parallel=1):
     """Activations one GPU keeps for the backward pass; independent of pipeline stages (1F1B keeps as many batches).
 
-    Per token and layer 2 bytes x (5 hidden + 2 heads x head_dim + 2 kv_heads x head_dim + 4 width), attention scores
-    never stored (FlashAttention); full recomputation keeps 2 x hidden and rebuilds one layer at a time, other kinds
-    keep a share of what it saves; tensor parallelism with sequence parallelism divides all of it.
+    Per token and layer 2 bytes x a fitted scale x (5 hidden + 2 heads x head_dim + 2 kv_heads x head_dim + 4 width, and
+    2 hidden for each expert that the token is sent to), attention scores never stored (FlashAttention). Full
+    recomputation keeps 2 x hidden and rebuilds one layer at a time, other kinds keep a share of what it saves. Tensor
+    parallelism with sequence parallelism divides all of it.
     Source: Korthikanti 2022, for gated feed-forward layers.
     """
-    model, rules = as_model(model), read_parameters()["training"]
+    model, fitted = as_model(model), read_parameters()["fitted"]
     tokens = micro_batch * np.asarray(sequence_tokens, dtype=float)
     if model.hidden is None:
         copies = read_parameters()["vision_activations"]["training_copies"]
         return plain(micro_batch * copies * values_per_sample(model) * BYTES_16_BIT / BYTES_PER_GB)
     attention = 2 * model.head_dim * (model.heads + model.kv_heads)
-    per_layer = BYTES_16_BIT * (5 * model.hidden + attention + 4 * active_width(model))
-    if method != "full":
-        per_layer *= rules["lora_activation_fraction"]
+    routed = 2 * model.hidden * (model.active_experts or 0)
+    values = 5 * model.hidden + attention + 4 * active_width(model) + routed
+    per_layer = fitted["activation_scale"] * BYTES_16_BIT * values
     least = model.layers * BYTES_16_BIT * model.hidden + per_layer
-    kept = least + rules["kept_fraction"][recomputation] * (model.layers * per_layer - least)
+    kept_fraction = _FULLY_KEPT.get(recomputation, fitted.get(f"{recomputation}_kept_fraction"))
+    kept = least + kept_fraction * (model.layers * per_layer - least)
     return plain(tokens * kept / tensor_parallel / BYTES_PER_GB)
+
+
+def adapter_params_b(model: Model | str) -> float:
+    """Billions of parameters that adapters of the usual rank add to all linear layers of a token's path.
+
+    layers x rank x sum of (inputs + outputs) over query, key, value, output and three feed-forward matrices; a share of
+    the parameters for models without such layers. Source: Hu 2021, arXiv 2106.09685.
+    """
+    model, rules = as_model(model), read_parameters()["training"]
+    if model.hidden is None:
+        return model.params_b * rules["adapter_fraction"]
+    attention = 4 * model.hidden + 2 * model.head_dim * (model.heads + model.kv_heads)
+    values = attention + 3 * (model.hidden + active_width(model))
+    return model.layers * rules["adapter_rank"] * values / PARAMS_PER_B
 
 
 def _state_bytes(precision: Precision, method: str, optimizer: str, offload: str) -> tuple[float, float]:
@@ -151,10 +176,15 @@ def _state_lines_gb(trained_b, data_parallel, zero_stage: int, state_bytes: tupl
 
 
 def _stored_while_training_gb(model: Model, precision: Precision, method: str, trained_b):
-    """Weights held while training: at least 16 bit if trained, the stored format plus adapters otherwise."""
+    """Weights held while training: at least 16 bit if trained, the stored format plus adapters otherwise.
+
+    Preparing a quantised base for training turns what is not quantised into FP32: two more bytes than stored.
+    Source: Hugging Face PEFT documentation, prepare_model_for_kbit_training.
+    """
     if method == "full":
         return model.params_b * max(precision.bits / 8, BYTES_16_BIT)
-    return weights_gb(model, precision) + trained_b * BYTES_16_BIT
+    kept_in_fp32_b = model.embedding_params_b if method == "qlora" else 0.0
+    return weights_gb(model, precision) + (trained_b + kept_in_fp32_b) * BYTES_16_BIT
 
 
 def _training_precision(precision: Precision, method: str, rules: dict) -> Precision:
@@ -165,23 +195,27 @@ def _training_precision(precision: Precision, method: str, rules: dict) -> Preci
     return precision
 
 
-def _check_training(method: str, optimizer: str, zero_stage: int, recomputation: str, offload: str) -> None:
-    choices = {
-        "method": (method, METHODS),
-        "optimizer": (optimizer, OPTIMIZERS),
-        "zero_stage": (zero_stage, (0, 1, 2, 3)),
-        "recomputation": (recomputation, RECOMPUTATIONS),
-        "offload": (offload, OFFLOADS),
+def _check_training(**given) -> None:
+    allowed_values = {
+        "method": METHODS,
+        "optimizer": OPTIMIZERS,
+        "zero_stage": (0, 1, 2, 3),
+        "recomputation": RECOMPUTATIONS,
+        "offload": OFFLOADS,
+        "loss": LOSSES,
     }
-    for option, (value, allowed) in choices.items():
-        if value not in allowed:
-            listed = ", ".join(map(str, allowed))
+    for option, value in given.items():
+        if value not in allowed_values[option]:
+            listed = ", ".join(map(str, allowed_values[option]))
             raise GpudashError("memory.unknown_option", option=option, value=value, allowed=listed)
 
 
-def _logits_gb(model: Model, tokens, rules: dict):
+def _logits_gb(model: Model, tokens, loss: str):
     """Logits of one micro-batch with their FP32 copies and gradient; encoders score few positions and are left out."""
-    return tokens * (model.vocabulary or 0) * rules["logits_bytes"] / BYTES_PER_GB if cache_layers(model) else 0.0
+    if not cache_layers(model):
+        return 0.0
+    held = read_parameters()["training"]["chunked_logits_fraction"] if loss == "chunked" else 1.0
+    return tokens * (model.vocabulary or 0) * read_parameters()["fitted"]["bytes_per_logit"] * held / BYTES_PER_GB
 
 
 def _training_warnings(model: Model, sequence_tokens) -> tuple[Message, ...]:

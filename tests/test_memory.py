@@ -201,7 +201,15 @@ def test_gpus_that_do_not_fill_the_parallel_layout_are_refused():
 
 
 @pytest.mark.parametrize(
-    "options", [{"optimizer": "lion"}, {"zero_stage": 4}, {"recomputation": "some"}, {"method": "prompt"}]
+    "options",
+    [
+        {"optimizer": "lion"},
+        {"zero_stage": 4},
+        {"recomputation": "some"},
+        {"method": "prompt"},
+        {"offload": "disk"},
+        {"loss": "half"},
+    ],
 )
 def test_an_unknown_option_is_refused_with_what_is_allowed(options):
     with pytest.raises(GpudashError, match="allowed"):
@@ -232,3 +240,68 @@ def test_more_tokens_never_need_less(name, tokens, batch, more):
     less = inference_memory(name, "bf16", context_tokens=tokens, batch_size=batch).total_gb
     assert inference_memory(name, "bf16", context_tokens=tokens + more, batch_size=batch).total_gb >= less
     assert inference_memory(name, "bf16", context_tokens=tokens, batch_size=batch + 1).total_gb > less
+
+
+KINDS_OF_ATTENTION = ("llama-3.1-8b", "mixtral-8x7b", "deepseek-v3", "gemma-3-27b", "qwen3-next-80b-a3b", "gpt-oss-20b")
+
+
+@pytest.mark.parametrize("name", KINDS_OF_ATTENTION)
+@settings(max_examples=20, derandomize=True, deadline=None)
+@given(tokens=st.integers(1, 50_000), batch=st.integers(1, 64), times=st.integers(2, 9))
+def test_a_cache_is_linear_in_requests_and_beyond_the_window_in_context(name, tokens, batch, times):
+    start = load_model(name).window_tokens or 0
+    per_token = kv_cache_gb(name, start + 1) - kv_cache_gb(name, start)
+    grown = kv_cache_gb(name, start + times * tokens) - kv_cache_gb(name, start)
+    assert grown == pytest.approx(times * tokens * per_token)
+    assert kv_cache_gb(name, tokens, times * batch) == pytest.approx(times * kv_cache_gb(name, tokens, batch))
+
+
+@pytest.mark.parametrize("name", KINDS_OF_ATTENTION)
+def test_serving_memory_over_the_gpus_is_what_one_holds_plus_what_each_needs_anew(name):
+    one = inference_memory(name, "bf16", context_tokens=4096, batch_size=4)
+    for gpus in (2, 4, 8):
+        many = inference_memory(name, "bf16", context_tokens=4096, batch_size=4, gpu_count=gpus)
+        assert many.weights_gb == one.weights_gb
+        assert many.kv_cache_gb >= one.kv_cache_gb
+        assert many.per_gpu_gb * gpus == pytest.approx(many.total_gb)
+        assert many.per_gpu_gb < one.per_gpu_gb
+
+
+@pytest.mark.parametrize("name", KINDS_OF_ATTENTION)
+@settings(max_examples=20, derandomize=True, deadline=None)
+@given(tokens=st.integers(1, 20_000), micro_batch=st.integers(1, 16))
+def test_more_training_tokens_never_need_less_and_keep_the_state(name, tokens, micro_batch):
+    less = training_memory(name, micro_batch=micro_batch, sequence_tokens=tokens)
+    more = training_memory(name, micro_batch=micro_batch + 1, sequence_tokens=tokens + 1)
+    assert more.total_gb > less.total_gb
+    assert (more.weights_gb, more.gradients_gb, more.optimizer_gb) == (
+        less.weights_gb,
+        less.gradients_gb,
+        less.optimizer_gb,
+    )
+
+
+def test_sharded_training_gathers_layers_and_offloading_leaves_only_those():
+    sharded = training_memory("llama-3.1-70b", zero_stage=3, gpu_count=8)
+    copied = training_memory("llama-3.1-70b", gpu_count=8)
+    assert sharded.buffer_gb - copied.buffer_gb == pytest.approx(2 * 2 * 70.554 / 80)
+    offloaded = training_memory("llama-3.1-70b", zero_stage=3, gpu_count=8, offload="all")
+    assert (offloaded.weights_gb, offloaded.gradients_gb, offloaded.optimizer_gb) == (0, 0, 0)
+    assert offloaded.buffer_gb == sharded.buffer_gb
+
+
+def test_adapters_are_counted_by_their_rank():
+    llama = load_model("llama-3.1-8b")
+    per_layer = 16 * (4 * 4096 + 2 * 128 * (32 + 8) + 3 * (4096 + 14336))
+    state = training_memory(llama, "lora")
+    assert state.gradients_gb + state.optimizer_gb == pytest.approx(14 * 32 * per_layer / BYTES_PER_GB)
+    stated = training_memory(llama, "lora", trained_b=0.1)
+    assert stated.gradients_gb + stated.optimizer_gb == pytest.approx(1.4)
+
+
+def test_a_loss_in_chunks_and_tokens_split_over_gpus_need_less():
+    whole = training_memory("llama-3.1-8b", gpu_count=8, sequence_tokens=8192)
+    chunked = training_memory("llama-3.1-8b", gpu_count=8, sequence_tokens=8192, loss="chunked")
+    split = training_memory("llama-3.1-8b", gpu_count=8, sequence_tokens=8192, context_parallel=8)
+    assert chunked.logits_gb == whole.logits_gb / 4
+    assert split.activations_gb == pytest.approx(whole.activations_gb / 8)
