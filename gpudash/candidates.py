@@ -57,6 +57,13 @@ class Gates:
         self.reasons: list[Message] = []
         self._rows: dict[Message, int] = {}
 
+    def copy(self) -> "Gates":
+        """The same state, to go on from more than once."""
+        twin = Gates(0)
+        twin.alive, twin._fails, twin.reason_of = self.alive.copy(), self._fails.copy(), self.reason_of.copy()
+        twin.holds, twin.reasons, twin._rows = dict(self.holds), list(self.reasons), dict(self._rows)
+        return twin
+
     def refuse(self, falls: np.ndarray, reason: Message) -> None:
         """Offers where `falls` is true fall for this reason, if they still stand."""
         self.refuse_each(falls, np.zeros(len(falls), dtype=int), lambda _: reason)

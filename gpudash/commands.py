@@ -30,9 +30,13 @@ SCORE_KEYS = {"options", "criteria", "matrix", "method"}
 def evaluate(options: Namespace, text: Text) -> dict:
     from gpudash.export import result_json
 
-    if options.full:
-        raise GpudashError("cli.not_available", command="evaluate --full")
     result, catalogue = _result(options)
+    if options.full:
+        from dataclasses import replace
+
+        from gpudash.flips import find_flips
+
+        result = replace(result, flips=find_flips(result.scenario, catalogue))
     return result_json(result, catalogue, text)
 
 

@@ -31,6 +31,15 @@ from gpudash.tco import Costs, demand_result, likely_cheapest, peak_usd_per_hour
 
 
 @dataclass(frozen=True)
+class Fitted:
+    """What can do the work, before any price: server shapes, the gates passed so far, what each shape does."""
+
+    shapes: Shapes
+    gates: Gates
+    sized: Sized
+
+
+@dataclass(frozen=True)
 class Solved:
     """One pass through sizing, cost and scores; candidates are the offers that can do the work and have a price."""
 
@@ -102,14 +111,38 @@ def evaluate(scenario: Scenario, catalogue: Catalogue) -> Result:
 
 def solve(known: Known) -> Solved:
     """Gates, sizing, and the cheapest purchase mix of every offer that passes; the facts that frameworks score."""
+    fitted = fit(known)
+    return limit(known, fitted, price(known, fitted))
+
+
+def fit(known: Known) -> Fitted:
+    """Which offers may be considered and can do the work, and with which layout."""
     shapes = Shapes.of(known.catalogue.offers)
     gates = gate_before_sizing(known, shapes)
     sized = size(known, shapes)
     gate_sizing(gates, shapes, sized)
-    costs = total_costs(known, shapes, sized, np.flatnonzero(gates.alive))
+    return Fitted(shapes, gates, sized)
+
+
+def price(known: Known, fitted: Fitted) -> Costs:
+    """The cheapest purchase mix of every offer that can do the work."""
+    return total_costs(known, fitted.shapes, fitted.sized, np.flatnonzero(fitted.gates.alive))
+
+
+def limit(known: Known, fitted: Fitted, costs: Costs) -> Solved:
+    """Who has a price and stays within the budget; `fitted` may be used again with other prices or limits."""
+    shapes, sized, gates = fitted.shapes, fitted.sized, fitted.gates.copy()
     gate_costs(gates, known, costs, peak_usd_per_hour(costs))
     costs = costs.priced()
     return Solved(known, shapes, sized, gates, costs, candidate_columns(known, shapes, sized, costs))
+
+
+def ranked_offers(solved: Solved) -> np.ndarray:
+    """Rows of the offers that `evaluate` would recommend, best first, one per provider and instance."""
+    known, costs = solved.known, solved.costs
+    scores = rank(known, solved.columns, only_chosen=True)[known.scenario.priorities.framework]
+    candidates = order(known, costs, scores).candidates
+    return costs.rows[candidates[solved.allowed[candidates]]]
 
 
 def _fastest(solved: Solved) -> int:
@@ -162,15 +195,10 @@ def _lower_precision(known: Known, winner: Choice | None) -> tuple[LowerPrecisio
 
 def _cheapest_choice(known: Known) -> Choice | None:
     """The cheapest candidate within the budget; only those that could be it are priced exactly."""
-    shapes = Shapes.of(known.catalogue.offers)
-    gates = gate_before_sizing(known, shapes)
-    sized = size(known, shapes)
-    gate_sizing(gates, shapes, sized)
-    rows = likely_cheapest(known, shapes, sized, np.flatnonzero(gates.alive))
-    costs = total_costs(known, shapes, sized, rows)
-    gate_costs(gates, known, costs, peak_usd_per_hour(costs))
-    costs = costs.priced()
-    solved = Solved(known, shapes, sized, gates, costs, candidate_columns(known, shapes, sized, costs))
+    fitted = fit(known)
+    rows = likely_cheapest(known, fitted.shapes, fitted.sized, np.flatnonzero(fitted.gates.alive))
+    solved = limit(known, fitted, total_costs(known, fitted.shapes, fitted.sized, rows))
+    costs = solved.costs
     if not solved.allowed.any():
         return None
     scores = rank(known, solved.columns, only_chosen=True)[known.scenario.priorities.framework]

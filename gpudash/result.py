@@ -223,7 +223,7 @@ class Result:
     scores: dict[str, FrameworkRanking]
     path: dict[str, Any]  # tree name -> gpudash.tree.Path
     lower_precision: tuple[LowerPrecision, ...]
-    uncertainty: None
-    flips: None
+    uncertainty: Any  # gpudash.uncertainty.Uncertainty; None until it is asked for
+    flips: Any  # of gpudash.flips.Flip; None until they are asked for
     assumptions: tuple[Assumption, ...]
     warnings: tuple[Message, ...]

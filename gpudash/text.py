@@ -3,7 +3,7 @@
 from datetime import date
 from functools import cached_property, lru_cache
 
-from gpudash.result import Country, Share, Usd
+from gpudash.result import Country, Message, Share, Usd
 from gpudash.tables import DATA, read_yaml
 
 LANGUAGES = ("en", "zh")
@@ -40,7 +40,9 @@ class Text:
         return self(message.code, **{name: self.value(value) for name, value in message.values})
 
     def value(self, value) -> str:
-        """A value of a message as it reads inside a sentence."""
+        """A value of a message as it reads inside a sentence; a message is a part of the sentence around it."""
+        if isinstance(value, Message):
+            return self.say(value)
         if isinstance(value, Usd):
             return self.money(value)
         if isinstance(value, Share):

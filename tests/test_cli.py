@@ -386,7 +386,6 @@ def test_answers_keep_every_digit_and_refuse_what_json_cannot_hold():
         (["mix", "no/such/file.yaml"], "no file"),
         (["mix", "."], "cannot be read"),
         (["evaluate", "file.yaml", "--link", "?v=1"], "one of them"),
-        (["evaluate", "--full"], "not available"),
         (["tree", "oak"], "gpudash"),
     ],
 )
@@ -475,3 +474,10 @@ def test_the_command_line_starts_without_the_libraries_of_the_dashboard():
         [sys.executable, "-c", code.format(names=names)], cwd=ROOT, capture_output=True, timeout=120, check=True
     )
     assert found.stdout.endswith(b"[]\n")
+
+
+def test_a_full_evaluation_says_what_would_change_the_answer(ask):
+    flips = ask("evaluate", "--full", "--language", "zh")["flips"]
+    assert {"input", "now", "threshold", "direction", "becomes", "sentence"} <= set(flips[0])
+    assert next(flip["sentence"] for flip in flips if flip["input"] == "budget.amount").startswith("当预算低于")
+    assert ask("evaluate")["flips"] is None

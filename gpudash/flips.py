@@ -1,0 +1,181 @@
+"""What would change the answer: for each number, the value at which another offer is recommended.
+
+The search goes away from the present value in growing steps until the recommendation (provider and instance) is
+another one, and narrows down the last step by halving. It asks the same functions as `evaluate`, without what
+`evaluate` says about the candidates. A change that is undone again within one step is not seen.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpudash.assumptions import assume
+from gpudash.catalogue import Catalogue
+from gpudash.errors import GpudashError
+from gpudash.evaluate import fit, limit, price, ranked_offers
+from gpudash.levers import Lever, Question, levers, rules, server_name
+from gpudash.recommendation import offer_id
+from gpudash.result import Message, Share, Usd
+from gpudash.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Flip:
+    """The nearest value of one number, in one direction, at which the answer is another.
+
+    `direction` is `above` or `below`: beyond `threshold` the recommendation `becomes` that offer, None if nothing is
+    left. A whole number is itself the first with the other answer; any other is exact to 0.1 %. `now` is None where the
+    input is empty. `subject` is the provider or server whose price is moved, `sentence` says it all in words.
+    """
+
+    input: str
+    subject: str
+    unit: str
+    now: float | None
+    threshold: float
+    direction: str
+    becomes: str | None
+    sentence: Message
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the search is, and what it has found."""
+
+    done: int
+    total: int
+    flips: tuple[Flip, ...]
+    unmoved: tuple[Lever, ...]  # searched in both directions, and the answer stays
+
+    @property
+    def fraction(self) -> float:
+        return self.done / self.total
+
+
+def find_flips(
+    scenario: Scenario,
+    catalogue: Catalogue,
+    progress: Callable[[Progress], object] | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> tuple[Flip, ...]:
+    """All thresholds at which the recommendation changes, one number moved at a time, most telling number first.
+
+    `progress` is called after each number; the search ends early once `should_stop` answers yes.
+    """
+    found: tuple[Flip, ...] = ()
+    for step in search_flips(scenario, catalogue):
+        found = step.flips
+        if progress is not None:
+            progress(step)
+        if should_stop is not None and should_stop():
+            break
+    return found
+
+
+def search_flips(scenario: Scenario, catalogue: Catalogue) -> Iterator[Progress]:
+    """The search number by number; stop asking and it stops."""
+    answers = Answers(Question(scenario, catalogue))
+    flips: list[Flip] = []
+    unmoved: list[Lever] = []
+    for done, lever in enumerate(answers.levers, start=1):
+        here = [flip for direction in lever.directions if (flip := _flip(answers, lever, direction)) is not None]
+        flips += here
+        if not here:
+            unmoved.append(lever)
+        yield Progress(done, len(answers.levers), tuple(flips), tuple(unmoved))
+
+
+class Answers:
+    """Who is recommended when one number is moved; what the number does not touch is computed once."""
+
+    def __init__(self, asked: Question):
+        self.known = assume(asked.scenario, asked.catalogue)
+        self.fitted = fit(self.known)
+        self.costs = price(self.known, self.fitted)
+        solved = limit(self.known, self.fitted, self.costs)
+        ranked = ranked_offers(solved)
+        self.first = self._server(ranked)
+        self.levers = levers(solved, ranked)
+
+    def __call__(self, lever: Lever, value: float) -> int | None:
+        """The row of the recommended offer at this value of the lever; None if there is none."""
+        asked = lever.ask(value)
+        known = assume(asked.scenario, asked.catalogue)
+        fitted = fit(known) if lever.again == "all" else self.fitted
+        costs = self.costs if lever.again == "limits" else price(known, fitted)
+        ranked = ranked_offers(limit(known, fitted, costs))
+        return int(ranked[0]) if len(ranked) else None
+
+    def is_first(self, row: int | None) -> bool:
+        return self._server([] if row is None else [row]) == self.first
+
+    def server(self, row: int) -> str:
+        return server_name(self.known.catalogue.offers, row)
+
+    def name(self, row: int | None) -> str | None:
+        return None if row is None else offer_id(self.known.catalogue.offers, row)
+
+    def _server(self, ranked: np.ndarray | list) -> tuple[str, str] | None:
+        offers = self.known.catalogue.offers
+        return (offers.provider[ranked[0]], offers.instance[ranked[0]]) if len(ranked) else None
+
+
+def _flip(answers: Answers, lever: Lever, direction: str) -> Flip | None:
+    last = lever.start
+    for value in lever.values(direction):
+        row = _ask(answers, lever, value)
+        if row is not _REFUSED and not answers.is_first(row):
+            threshold, becomes = _narrowed(answers, lever, last, value, row)
+            return Flip(
+                input=lever.input,
+                subject=lever.subject,
+                unit=lever.unit,
+                now=lever.now,
+                threshold=threshold,
+                direction=direction,
+                becomes=answers.name(becomes),
+                sentence=_sentence(answers, lever, direction, threshold, becomes),
+            )
+        last = value
+    return None
+
+
+def _sentence(answers: Answers, lever: Lever, direction: str, threshold: float, row: int | None) -> Message:
+    """When the answer changes, and to what."""
+    number = {"fraction": Share, "usd_per_hour": Usd}.get(lever.unit, lambda value: value)(threshold)
+    currency = answers.known.scenario.budget.currency
+    condition = Message.of(
+        f"flips.{direction}_whole" if lever.is_whole else f"flips.{direction}",
+        what=Message.of(f"flips.what.{lever.input}", subject=lever.subject),
+        value=Message.of(f"flips.value.{lever.unit}", number=number, currency=currency),
+    )
+    if row is None:
+        return Message.of("flips.nothing_left", condition=condition)
+    code = "flips.possible" if answers.first is None else "flips.becomes"
+    return Message.of(code, offer=answers.server(row), condition=condition)
+
+
+_REFUSED = object()
+
+
+def _ask(answers: Answers, lever: Lever, value: float):
+    """The row of the recommended offer; a value that the scenario refuses is passed over."""
+    try:
+        return answers(lever, value)
+    except GpudashError:
+        return _REFUSED
+
+
+def _narrowed(answers: Answers, lever: Lever, same: float, other: float, row: int | None) -> tuple[float, int | None]:
+    """The first value with another answer, and who is recommended there, between one with the present answer and one without."""
+    while True:
+        middle = round((same + other) / 2) if lever.is_whole else (same + other) / 2
+        narrow = abs(other - same) <= (1 if lever.is_whole else rules()["precision_fraction"] * abs(other))
+        if narrow or middle in (same, other):
+            return other, row
+        found = answers(lever, middle)
+        if answers.is_first(found):
+            same = middle
+        else:
+            other, row = middle, found
