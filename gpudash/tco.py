@@ -5,6 +5,7 @@ shown get a bill.
 """
 
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -240,8 +241,14 @@ def _demand_groups(known, sized, shape_of: np.ndarray):
 
 def _service_layers(known, servers: np.ndarray) -> Layers:
     """Servers per distinct month and hour of the week as layers over the horizon."""
-    months = servers[known.load.month_row]
-    spot_fraction = known.scenario.purchase.spot_fraction
+    month_row, spot_fraction = known.load.month_row, known.scenario.purchase.spot_fraction
+    return _layers_of(servers.tobytes(), servers.shape, tuple(month_row.tolist()), spot_fraction)
+
+
+@lru_cache(maxsize=256)
+def _layers_of(profile: bytes, shape: tuple[int, int], month_row: tuple[int, ...], spot_fraction: float) -> Layers:
+    """Kept, because questions that differ a little (another price, a bit more traffic) need mostly the same servers."""
+    months = np.frombuffer(profile, dtype=np.int64).reshape(shape)[list(month_row)]
     return layers(months, firm_servers(months, spot_fraction) if spot_fraction else None)
 
 
