@@ -101,13 +101,24 @@ def _spelling(name: str) -> str:
 
 
 def engine_names() -> tuple[str, ...]:
-    """Engines that a user may name, in the order of data/engines.csv."""
-    return tuple(dict.fromkeys(engine for engine, _, _ in _engine_table()))
+    """Engines that a user may name, in the order of data/engines.csv: those of today."""
+    return tuple(dict.fromkeys(engine for engine, _, _ in _engine_table() if not _OF_A_YEAR.search(engine)))
+
+
+_OF_A_YEAR = re.compile(r"-\d{4}$")
+
+
+def engine_of_year(engine: str, vendor: str, as_of: str) -> str:
+    """The engine as it was when measured: `vllm-2024` where that year has parameters of its own, else today's."""
+    dated = f"{engine}-{as_of[:4]}"
+    return dated if (dated, vendor, "") in _engine_table() else engine
 
 
 def engine_name(name: str) -> str:
     """The engine behind a spelling; raises `speed.unknown_engine` with the nearest names."""
     spellings = _engine_spellings()
+    if any(name == engine for engine, _, _ in _engine_table()):
+        return name
     if _spelling(name) not in spellings:
         known = difflib.get_close_matches(name.lower(), engine_names(), cutoff=0.4) or engine_names()
         raise GpudashError("speed.unknown_engine", engine=name, nearest=", ".join(known))

@@ -16,6 +16,7 @@ from gpudash.speed import (
     Transformer,
     decode_step_s,
     engine_name,
+    engine_of_year,
     engine_parameters,
     inference_speed,
     prefill_s,
@@ -149,7 +150,8 @@ def read_set_ups(columns: dict[str, list[str]], hardware) -> SetUps:
             transformer = _transformer(
                 *(row[name] for name in ("model", *_GEOMETRY, "weight_precision", "kv_precision"))
             )
-            gpu, engine = _gpu_row(hardware, row["gpu"]), engine_name(row["engine"] or "unknown")
+            gpu = _gpu_row(hardware, row["gpu"])
+            engine = engine_of_year(engine_name(row["engine"] or "unknown"), str(hardware.vendor[gpu]), row["as_of"])
         except (GpudashError, ValueError) as error:
             because[index] = reason_of(error)
             transformer, gpu, engine = _BLANK, 0, "unknown"
@@ -184,7 +186,7 @@ def read_set_ups(columns: dict[str, list[str]], hardware) -> SetUps:
 def _needed():
     where = ("gpu", "gpu_count", "parallelism", "engine", "phase")
     load = ("context_tokens", "output_tokens", "batch_size")
-    return ("model", *_GEOMETRY, "weight_precision", "kv_precision", *where, *load)
+    return ("model", *_GEOMETRY, "weight_precision", "kv_precision", *where, *load, "as_of")
 
 
 @lru_cache(maxsize=4096)

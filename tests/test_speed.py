@@ -164,6 +164,15 @@ def test_an_engine_is_known_by_its_usual_spellings_and_with_its_version(spelling
     assert engine_name(spelling) == engine
 
 
+def test_rows_of_2024_on_amd_are_predicted_by_the_engine_of_that_year_and_users_get_todays():
+    columns = {"model": ["llama-3-8b"] * 2, "gpu": ["MI300X"] * 2, "engine": ["vLLM"] * 2, "precision": ["fp16"] * 2}
+    columns |= {"input_tokens": ["512"] * 2, "output_tokens": ["512"] * 2, "batch_or_concurrency": ["64"] * 2}
+    then, now = predict_rows(columns | {"as_of": ["2024-10", "2026-01"]}, HARDWARE).predicted
+    assert now > 2 * then
+    assert "vllm-2024" not in engine_names()
+    assert engine_parameters("vllm-2024", "AMD", "CDNA 3") != engine_parameters("vllm", "AMD", "CDNA 3")
+
+
 def test_every_card_of_the_catalogue_gets_a_speed_or_nan_where_its_figures_are_not_published():
     rows = np.arange(len(HARDWARE.names))
     transformer = Transformer.of(load_model("llama-3.1-8b"), "bf16", "bf16")
