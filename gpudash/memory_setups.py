@@ -14,6 +14,7 @@ from gpudash.errors import GpudashError
 from gpudash.model import Model, custom_model, load_model, load_precision, read_parameters
 from gpudash.result import Message
 from gpudash.training_memory import adapter_params_b
+from gpudash.units import PARAMS_PER_B
 
 # Other headings under which the same column is published.
 _HEADINGS = {
@@ -280,7 +281,7 @@ def _recomputation(cell: str, engine: Engine, gpu_count: int) -> str:
 def _trained_b(text: str, model: Model) -> float | None:
     """Parameters an adapter method trains, where the row prints them or says that the embeddings are trained too."""
     if found := _TRAINED.search(text):
-        return int(found[1].replace(",", "")) / 1e9
+        return int(found[1].replace(",", "")) / PARAMS_PER_B
     if "(emb)" in text:
         return model.embedding_params_b + adapter_params_b(model)
     return None

@@ -15,6 +15,7 @@ from gpudash.memory import (
     kv_cache_gb,
     maximum_batch,
     memory,
+    run_time_buffer_gb,
     training_memory,
     verdict,
     weights_gb,
@@ -57,6 +58,8 @@ def _answers(calculation, given):
     if calculation == "training_state":
         needed = training_memory(model, **inputs)
         gb = needed.weights_gb + needed.gradients_gb + needed.optimizer_gb
+    elif calculation == "run_time_buffer":
+        gb = run_time_buffer_gb(model, **inputs)
     elif calculation == "kv_cache_gb":
         gb = kv_cache_gb(model, **inputs)
     else:
