@@ -33,6 +33,7 @@ _CELLS = (
     *("task", "model", *_GEOMETRY, "weight_precision", "kv_precision", "gpu", "gpu_count", "tensor_parallel", "engine"),
     *("optimizer", "zero_stage", "recomputation", "as_of"),
 )
+_COUNTS = ("gpu_count", "tensor_parallel", "context_tokens", "batch_size")
 _ADAPTERS = re.compile("lora|adapter|peft")
 _WHOLE = re.compile("full|train|tun")
 _ZERO = re.compile(r"zero-?\s?([0-3])\b", re.IGNORECASE)
@@ -119,7 +120,7 @@ def read_set_ups(columns: dict[str, list[str]], hardware, *, unstated_context_to
     set_ups, because = [], []
     for index, row in enumerate(zip(*(cells[name] for name in _CELLS))):
         try:
-            _check_counts(cells["gpu_count"][index], cells["context_tokens"][index], cells["batch_size"][index])
+            _check_counts(*(cells[name][index] for name in _COUNTS))
             set_ups.append(_set_up(hardware, row, words[index], kinds[index]))
             because.append(None)
         except GpudashError as error:
@@ -205,7 +206,7 @@ def _known_model(name: str, *cells: str) -> Model:
     if isinstance(preset, Model):
         return preset.with_overrides(**given)
     if not given:
-        raise preset
+        raise GpudashError(preset.code, **preset.values)
     return custom_model(name=name, **given)
 
 

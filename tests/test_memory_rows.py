@@ -127,6 +127,7 @@ def test_an_unknown_model_is_estimated_from_its_size_with_the_widest_band():
         {"params_b": "many"},
         {"gpu": "Voodoo 2"},
         {"gpu_count": "0"},
+        {"tensor_parallel": "-2"},
         {"context_tokens": "-5"},
         {"weights_precision": "int3.5"},
         {"task": "full", "weights_precision": "awq_int4"},
