@@ -251,12 +251,13 @@ def _layout(cells, text: str, gpu_count: int, method: str | None) -> dict[str, i
 
 
 def _zero_stage(cells, text: str, engine: Engine, method: str | None) -> int:
-    """0 to 3; FSDP shards as stage 3 does."""
+    """0 to 3; FSDP shards as stage 3 does, but its early versions kept frozen weights gathered, as stage 2 does."""
     said = f"ZeRO-{cells['zero_stage'][:1]}" if cells["zero_stage"][:1].isdigit() else cells["zero_stage"] or text
     if found := _ZERO.search(said):
         return int(found[1])
     if "FSDP" in said:
-        return 3
+        keeps_frozen = method != "full" and "" < cells["as_of"] < read_parameters()["frozen_shards"]["since"]
+        return 2 if keeps_frozen else 3
     if "plain data parallel" in said or re.search(r"whole (weights )?on each", said):
         return 0
     by_method = {"lora": engine.zero_stage_adapters, "qlora": engine.zero_stage_quantised}

@@ -94,6 +94,12 @@ def test_words_of_the_row_say_how_the_work_is_spread_where_no_column_does():
     assert fit_rows(column, HARDWARE).predicted_gb[0] == pytest.approx(needed[2])
 
 
+def test_early_versions_of_fsdp_kept_the_frozen_weights_whole():
+    row = {"task": "lora", "model": "llama-2-7b", "weights_precision": "bf16", "gpu_count": 8, "zero_stage": "FSDP"}
+    early, late = fit_rows(_rows({"as_of": "2023-10"}, {"as_of": "2024-10"}, **row), HARDWARE).predicted_gb
+    assert early - late == pytest.approx(weights_gb("llama-2-7b", "bf16") * (7 / 8 - 2 / 32), rel=0.02)
+
+
 def test_a_quantised_base_lies_whole_on_every_card_unless_it_is_sharded():
     row = {"task": "qlora", "model": "llama-3-70b", "weights_precision": "int4", "gpu": "A10G", "gpu_count": 4}
     row |= {"context_tokens": 1024, "batch_or_concurrency": 1}
