@@ -4,12 +4,13 @@ A module reads what was fetched and nothing else; gpudash/offer_sheet.py checks 
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
 
 from gpudash.catalogue import Catalogue
+from gpudash.errors import GpudashError
 from gpudash.hardware import Hardware
 from gpudash.offer_sheet import COLUMNS
 from gpudash.result import Message
@@ -96,6 +97,14 @@ def our_sheet(rows: Iterable[tuple[int, dict[str, str]]], context: Context, refu
         for name, column in columns.items():
             column.append(cells.get(name) or known.get(name) or constant.get(name, ""))
     return Sheet(columns, lines, tuple(refused))
+
+
+def with_heading(sheet: Sheet, heading: Collection[str], file: str) -> Sheet:
+    """The sheet if it has the columns a feed publishes, else GpudashError."""
+    missing = sorted(set(heading) - sheet.columns.keys())
+    if missing:
+        raise GpudashError("catalogue_refresh.not_the_format", file=file, expected=", ".join(missing))
+    return sheet
 
 
 def machine(context: Context, instance: str) -> dict[str, str] | None:

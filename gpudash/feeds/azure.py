@@ -82,7 +82,7 @@ def _price(item: dict) -> dict[str, str] | None:
     if item.get("unitOfMeasure") != "1 Hour":
         return None
     if item.get("type") == "Reservation":
-        years = facts["years_of_term"].get(item.get("reservationTerm"))
+        years = facts["years_of_term"].get(str(item.get("reservationTerm")))
         return (
             {f"reserved_{years}y_per_hour": per_hour(item.get("retailPrice"), years * HOURS_PER_YEAR)}
             if years

@@ -10,7 +10,7 @@ import zipfile
 from functools import partial
 
 from gpudash.errors import GpudashError
-from gpudash.feeds import Context, Feed, Fetch, cards, feed_facts, left_out, machine, our_sheet, per_hour
+from gpudash.feeds import Context, Feed, Fetch, cards, feed_facts, left_out, machine, our_sheet, per_hour, with_heading
 from gpudash.sheets import UNPACKED_MEGABYTES, Sheet, read_sheet
 
 HEADING = frozenset({"instance_name", "location", "price", "gpu_count", "gpu_name", "spot"})
@@ -40,7 +40,7 @@ def _read(name: str, provider: str, fetch: Fetch, catalogue, today: str) -> Shee
         as_of="-".join(dated.groups()) if dated else today,
         date_estimated=not dated,
     )
-    return offers(read_sheet(content, f"{name}.csv"), context)
+    return offers(with_heading(read_sheet(content, f"{name}.csv"), HEADING, f"{name}.csv"), context)
 
 
 def unzipped(content: bytes, member: str) -> bytes:

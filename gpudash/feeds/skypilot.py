@@ -8,7 +8,7 @@ import re
 from functools import partial
 
 from gpudash.errors import GpudashError
-from gpudash.feeds import Context, Feed, Fetch, cards, feed_facts, left_out, machine, our_sheet, per_hour
+from gpudash.feeds import Context, Feed, Fetch, cards, feed_facts, left_out, machine, our_sheet, per_hour, with_heading
 from gpudash.sheets import Sheet, read_sheet
 
 HEADING = frozenset({"InstanceType", "AcceleratorName", "AcceleratorCount", "Price", "Region"})
@@ -27,9 +27,9 @@ def feeds() -> tuple[Feed, ...]:
 
 def _read(name: str, provider: str, fetch: Fetch, catalogue, today: str) -> Sheet:
     facts = feed_facts()["skypilot"]
-    source = f"{facts['source']} {name}/vms.csv"
-    context = Context(catalogue, provider, source, as_of=today, date_estimated=True)
-    return offers(read_sheet(fetch(facts["url"].format(provider=name)), f"{name}/vms.csv"), context)
+    file = f"{name}/vms.csv"
+    context = Context(catalogue, provider, f"{facts['source']} {file}", as_of=today, date_estimated=True)
+    return offers(with_heading(read_sheet(fetch(facts["url"].format(provider=name)), file), HEADING, file), context)
 
 
 def offers(sheet: Sheet, context: Context) -> Sheet:
