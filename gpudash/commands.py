@@ -35,8 +35,10 @@ def evaluate(options: Namespace, text: Text) -> dict:
         from dataclasses import replace
 
         from gpudash.flips import find_flips
+        from gpudash.uncertainty import simulate
 
-        result = replace(result, flips=find_flips(result.scenario, catalogue))
+        asked = (result.scenario, catalogue)
+        result = replace(result, flips=find_flips(*asked), uncertainty=simulate(*asked))
     return result_json(result, catalogue, text)
 
 

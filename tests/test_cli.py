@@ -477,7 +477,11 @@ def test_the_command_line_starts_without_the_libraries_of_the_dashboard():
 
 
 def test_a_full_evaluation_says_what_would_change_the_answer(ask):
-    flips = ask("evaluate", "--full", "--language", "zh")["flips"]
+    full = ask("evaluate", "--full", "--language", "zh")
+    flips = full["flips"]
     assert {"input", "now", "threshold", "direction", "becomes", "sentence"} <= set(flips[0])
     assert next(flip["sentence"] for flip in flips if flip["input"] == "budget.amount").startswith("当预算低于")
-    assert ask("evaluate")["flips"] is None
+    assert full["uncertainty"]["options"][0]["offer"] == full["recommendation"]["offer"]
+    assert {"p10_usd", "p50_usd", "p90_usd", "right_fraction"} <= set(full["uncertainty"]["options"][0])
+    plain = ask("evaluate")
+    assert plain["flips"] is plain["uncertainty"] is None
