@@ -14,11 +14,12 @@ from gpudash.catalogue import load_catalogue, snapshots
 from gpudash.catalogue_check import check_catalogue
 from gpudash.catalogue_import import import_offers
 from gpudash.catalogue_refresh import add_to_catalogue, all_feeds, refresh
+from gpudash.catalogue_report import markdown
 from gpudash.catalogue_write import offer_rows, write_snapshot
 from gpudash.errors import GpudashError
 from gpudash.feeds import azure, cyclenerd, gpuhunt, skypilot
 from gpudash.feeds.fetch import fetch
-from gpudash.tables import DATA
+from gpudash.tables import DATA, read_yaml
 from gpudash.text import Text
 
 BASE = snapshots()[-1]
@@ -395,3 +396,24 @@ def test_only_secure_addresses_are_fetched():
     for url in ("http://example.com/x", "file:///etc/passwd", "ftp://example.com", ""):
         with pytest.raises(GpudashError, match="cannot be reached"):
             fetch(url)
+
+
+def test_the_report_of_a_refresh_names_feeds_changes_and_what_was_left_out(data):
+    hostile = sample("gpuhunt_aws.csv").replace(b"X100", b"[x](http://x)|<img>`@all`")
+    answers = {"meterRegion": b"", "aws/20261206/catalog.zip": zipped("aws.csv", hostile)}
+    report = refresh(feeds("azure", "gpuhunt"), network(**answers), TODAY, data)
+    english, chinese = (markdown(report, Text(language)) for language in ("en", "zh"))
+    assert f"Prices from {BASE} to {TODAY}" in english
+    assert "| gpuhunt aws | 2 | 2 |" in english
+    assert "keep their date" in english
+    assert "| `AWS` | `H100 SXM` | On demand | 1 |  |  | 1 |" in english
+    assert "`The GPU \"[x](http://x)¦<img>'@all'\" is not in the hardware table." in english
+    assert chinese.count("\n") == english.count("\n")
+
+
+def test_a_workflow_refreshes_every_week_and_proposes_the_snapshot_with_what_changed():
+    workflow = read_yaml(SAMPLES.parents[1] / ".github" / "workflows" / "refresh.yml")
+    steps = " ".join(step.get("run", "") for step in workflow["jobs"]["refresh"]["steps"])
+    assert workflow[True]["schedule"][0]["cron"].endswith("* * 1")
+    assert "python -m gpudash catalogue refresh --summary" in steps
+    assert "gh pr create" in steps
