@@ -137,14 +137,25 @@ def read_set_ups(columns: dict[str, list[str]], hardware, *, unstated_context_to
 
 
 def _check_counts(*cells: str) -> None:
-    """Refuses counts that are not positive; text such as "max" counts as not stated."""
+    """Refuses counts below one; text such as "max" counts as not stated."""
     for cell in cells:
         try:
             count = float(cell or 1)
         except ValueError:
             continue
-        if not 0 < count < np.inf:
+        if not 1 <= count < np.inf:
             raise ValueError(cell)
+
+
+def _finite(cell: str) -> float:
+    """The cell as a number; text and infinity are refused with the cell itself."""
+    try:
+        value = float(cell)
+    except ValueError:
+        raise ValueError(cell) from None
+    if not np.isfinite(value):
+        raise ValueError(cell)
+    return value
 
 
 def _column(columns, name: str, blank: list[str]) -> list[str]:
@@ -159,7 +170,7 @@ def _set_up(hardware, row: tuple[str, ...], words: str, memory_kind: str) -> Set
     model = _known_model(cells["model"], *(cells[name] for name in _GEOMETRY))
     engine = _engine(cells["engine"], "training" if method else "serving")
     weights = _precision_name(cells["weight_precision"] or model.published_precision or "bf16")
-    gpu_count = int(float(cells["gpu_count"] or 1))
+    gpu_count = int(_finite(cells["gpu_count"] or "1"))
     layout = _layout(cells, text, gpu_count, method)
     zero_stage = _zero_stage(cells, text, engine, method)
     if layout["pipeline_parallel"] > 1:  # shards stay gathered from one micro batch to the next
@@ -200,7 +211,7 @@ def _method(task: str, weights: str) -> str | None:
 
 def _known_model(name: str, *cells: str) -> Model:
     """The model of a row: its own geometry where given, else the preset's, else estimated from the parameters."""
-    given = {field: float(cell) for field, cell in zip(_GEOMETRY, cells) if cell}
+    given = {field: _finite(cell) for field, cell in zip(_GEOMETRY, cells) if cell}
     given |= {field: round(given[field]) for field in _GEOMETRY[2:] if field in given}
     preset = _preset(name)
     if isinstance(preset, Model):
@@ -243,7 +254,7 @@ def _layout(cells, text: str, gpu_count: int, method: str | None) -> dict[str, i
     stated = {kind: re.search(rf"\b{kind} ?(\d+)", text) for kind in ("TP", "PP", "CP")}
     tensor, pipeline, context = (int(found[1]) if found else None for found in stated.values())
     if cells["tensor_parallel"]:
-        tensor = int(float(cells["tensor_parallel"]))
+        tensor = int(_finite(cells["tensor_parallel"]))
     if method is None:
         tensor = min(tensor or gpu_count, gpu_count)
         pipeline = gpu_count // tensor
