@@ -1,5 +1,6 @@
 """The brief for management: one Result as a few titled parts, the same on the page, in the PDF and in the tables."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -47,6 +48,11 @@ class Part:
     table: Table
     summed: bool = False
 
+    def totals(self, text: Text) -> list[Any]:
+        """The last line of a summed table: its name and the sum of every column of numbers."""
+        sums = [math.fsum(column.values) if column.kind == "number" else "" for column in self.table.columns[1:]]
+        return [text("export_files.total"), *sums]
+
 
 @dataclass(frozen=True)
 class Brief:
@@ -76,7 +82,7 @@ class Brief:
             query = share.url(self.result.scenario)
         except GpudashError:
             return ""
-        return (self.address.partition("?")[0] + query) if self.address else query
+        return self.address.partition("?")[0].rstrip("/") + "/" + query if self.address else query
 
     @cached_property
     def prices(self) -> str:
@@ -122,6 +128,15 @@ class Brief:
     def read(self) -> tuple[Part, ...]:
         """The parts that a reader sees; the others are for spreadsheets only."""
         return tuple(part for part in self.parts if part.name not in FILES_ONLY)
+
+
+def as_read(value: Any, kind: str, text: Text) -> str:
+    """A cell of a table as it reads: numbers with the digits of the pages."""
+    if value is None:
+        return ""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return text.percent(value) if kind == "percent" else text.number(value)
+    return str(value)
 
 
 def brief_json(brief: Brief) -> dict[str, Any]:

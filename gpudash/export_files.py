@@ -7,6 +7,7 @@ from pathlib import Path
 from gpudash.brief import Brief, brief_json
 from gpudash.errors import GpudashError
 from gpudash.markdown import brief_markdown
+from gpudash.pdf import brief_pdf
 from gpudash.spreadsheet import brief_csv, brief_xlsx
 
 
@@ -19,6 +20,7 @@ FILES: dict[str, Callable[[Brief], bytes]] = {
     ".md": brief_markdown,
     ".csv": brief_csv,
     ".xlsx": brief_xlsx,
+    ".pdf": brief_pdf,
 }
 
 

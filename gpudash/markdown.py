@@ -1,9 +1,8 @@
 """The brief as Markdown: words stay words, whatever signs they hold."""
 
 import re
-from typing import Any
 
-from gpudash.brief import Brief, Part
+from gpudash.brief import Brief, Part, as_read
 from gpudash.text import Text
 
 _SIGNS = re.compile(r"([\\`*_\[\]<>|#~$&!])")
@@ -51,27 +50,12 @@ def _part(part: Part, text: Text) -> list[str]:
         _row(["---" if column.kind == "text" else "---:" for column in columns]),
     ]
     for row in range(len(part.table)):
-        lines.append(_row([shown(column.values[row], column.kind, text) for column in columns]))
+        lines.append(_row([escaped(as_read(column.values[row], column.kind, text)) for column in columns]))
     if part.summed:
-        lines.append(_row(_totals(part, text)))
+        lines.append(_row([escaped(as_read(cell, "number", text)) for cell in part.totals(text)]))
     source = [escaped(part.table.source)] if part.table.source else []
     return [_heading(part.title), "\n".join(lines), *source]
 
 
 def _row(cells: list[str]) -> str:
     return "| " + " | ".join(cells) + " |"
-
-
-def _totals(part: Part, text: Text) -> list[str]:
-    others = part.table.columns[1:]
-    sums = [text.number(sum(column.values)) if column.kind == "number" else "" for column in others]
-    return [text("export_files.total"), *sums]
-
-
-def shown(value: Any, kind: str, text: Text) -> str:
-    """A cell as it reads: numbers with the digits of the pages, text escaped."""
-    if value is None:
-        return ""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return text.percent(value) if kind == "percent" else text.number(value)
-    return escaped(str(value))
