@@ -7,7 +7,7 @@ from argparse import ArgumentParser
 from difflib import get_close_matches
 from typing import Any
 
-from gpudash import commands
+from gpudash import catalogue_commands, commands
 from gpudash.errors import GpudashError
 from gpudash.result import Message
 from gpudash.text import LANGUAGES, Text
@@ -38,9 +38,14 @@ COMMANDS = {
     "training-batch": (commands.training_batch, "file -o!"),
     "fit-batch": (commands.fit_batch, "file -o!"),
     "memory-batch": (commands.memory_batch, "file -o!"),
-    "catalogue": (commands.catalogue, "action [snapshot] [later]"),
+    "catalogue list": (catalogue_commands.list_snapshots, ""),
+    "catalogue show": (catalogue_commands.show, "[snapshot]"),
+    "catalogue check": (catalogue_commands.check, ""),
+    "catalogue diff": (catalogue_commands.compare, "snapshot later"),
+    "catalogue import": (catalogue_commands.import_sheet, "file --answer --map --add?"),
+    "catalogue refresh": (catalogue_commands.refresh, ""),
 }
-NOT_YET = ("catalogue import", "catalogue refresh")
+REPEATED = ("--set", "--answer", "--map")
 
 
 class _Parser(ArgumentParser):
@@ -96,14 +101,12 @@ def _language(arguments: list[str]) -> tuple[str, list[str]]:
 def _answer(arguments: list[str], text: Text) -> Any:
     if not arguments:
         raise GpudashError("cli.no_command", known=tuple(COMMANDS))
-    name, *rest = arguments
-    if name in ("-h", "--help"):
+    words = 2 if arguments[0] == "catalogue" else 1
+    name, rest = " ".join(arguments[:words]), arguments[words:]
+    if name.split()[-1] in ("-h", "--help"):
         return _overview(text)
-    asked = " ".join(arguments[:2]) if name == "catalogue" else name
-    if asked in NOT_YET:
-        raise GpudashError("cli.not_available", command=asked)
     if name not in COMMANDS:
-        nearest = get_close_matches(name, COMMANDS, n=1, cutoff=0.5) or COMMANDS
+        nearest = get_close_matches(name, COMMANDS, n=1, cutoff=0.6) or COMMANDS
         raise GpudashError("cli.unknown_command", found=name, nearest=tuple(nearest))
     run, declared = COMMANDS[name]
     parser = _parser(name, declared, text)
@@ -122,8 +125,8 @@ def _parser(command: str, declared: str, text: Text) -> ArgumentParser:
     for argument in declared.split():
         name = argument.strip("[]!?")
         settings: dict[str, Any] = {"help": text(f"cli.{name}")}
-        if name == "--set":
-            settings |= {"action": "append", "metavar": "PATH=VALUE"}
+        if name in REPEATED:
+            settings |= {"action": "append", "metavar": "NAME=VALUE"}
         elif argument.endswith("?"):
             settings["action"] = "store_true"
         elif argument.endswith("!"):
@@ -135,7 +138,7 @@ def _parser(command: str, declared: str, text: Text) -> ArgumentParser:
 
 
 def _overview(text: Text) -> str:
-    rows = "".join(f"  {name:<15} {text(f'cli.{name}')}\n" for name in COMMANDS)
+    rows = "".join(f"  {name:<17} {text(f'cli.{name}')}\n" for name in COMMANDS)
     return text("cli.overview") + "\n\n" + rows
 
 

@@ -231,49 +231,6 @@ def open_link(options: Namespace, text: Text) -> dict:
     return scenario_of_url(options.url).model_dump(mode="json")
 
 
-def catalogue(options: Namespace, text: Text) -> dict:
-    actions = {
-        "list": _catalogue_list,
-        "show": _catalogue_show,
-        "check": _catalogue_check,
-        "diff": _catalogue_diff,
-    }
-    if options.action not in actions:
-        raise GpudashError("cli.unknown_action", found=options.action)
-    return actions[options.action](options, text)
-
-
-def _catalogue_list(options: Namespace, text: Text) -> dict:
-    from gpudash.catalogue import snapshots
-
-    return {"snapshots": list(snapshots())}
-
-
-def _catalogue_show(options: Namespace, text: Text) -> dict:
-    from gpudash.catalogue import load_catalogue
-    from gpudash.export import catalogue_json, plain
-
-    shown = load_catalogue(options.snapshot)
-    return catalogue_json(shown) | {"origin": plain(shown.origin, text)}
-
-
-def _catalogue_check(options: Namespace, text: Text) -> dict:
-    from gpudash.catalogue_check import check_catalogue
-
-    return {"faults": [text.say(fault) for fault in check_catalogue()]}
-
-
-def _catalogue_diff(options: Namespace, text: Text) -> dict:
-    from gpudash.catalogue import load_catalogue
-    from gpudash.catalogue_diff import diff
-    from gpudash.export import plain
-
-    if options.later is None:
-        raise GpudashError("cli.two_snapshots")
-    changes = diff(load_catalogue(options.snapshot), load_catalogue(options.later))
-    return plain(changes, text) | {"counts": plain(changes.counts(), text)}
-
-
 def _result(options: Namespace):
     """The Result of the scenario asked for, with the catalogue it used."""
     from gpudash.catalogue import load_catalogue

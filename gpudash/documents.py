@@ -22,13 +22,18 @@ TABLE_MEGABYTES = 50  # our choice as well: 10,000 rows of set-ups take 3 MB
 
 
 def read_document(file: str) -> Any:
-    """The values in a file, or in what is piped in for "-"; never read further than the size limit."""
-    most = MEGABYTES * 1_000_000 + 1
+    """The values in a file, or in what is piped in for "-"."""
+    return decode_document(read_bytes(file, MEGABYTES), "stdin" if file == "-" else file)
+
+
+def read_bytes(file: str, megabytes: int) -> bytes:
+    """A file's bytes, and no more than one beyond the limit: enough to see that it is too large."""
+    most = megabytes * 1_000_000 + 1
     with _readable(file):
         if file == "-":
-            return decode_document(sys.stdin.buffer.read(most), "stdin")
+            return sys.stdin.buffer.read(most)
         with Path(file).open("rb") as stream:
-            return decode_document(stream.read(most), file)
+            return stream.read(most)
 
 
 def read_table(file: str) -> dict[str, list[str]]:
