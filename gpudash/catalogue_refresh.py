@@ -1,5 +1,6 @@
 """A new price snapshot from public feeds: what a feed lists is renewed, everything else keeps its price and date."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -186,20 +187,27 @@ def _joined(old: dict[str, str], new: dict[str, str]) -> dict[str, str]:
     dated = old if old["on_demand_per_hour"] and not new["on_demand_per_hour"] else new
     joined = old | {name: dated[name] for name in _DATED} | {"price_unit": new["price_unit"]}
     per_server = int(old["gpus_per_server"]) if old["price_unit"] == "gpu" else 1
-    said = [note for note in old["notes"].split("; ") if note]
     for name in PRICES:
-        already = [note for note in said if note.startswith(f"{name}:")]
-        origin = new if new[name] else old
-        joined[name] = new[name] or (repr(float(old[name]) * per_server) if old[name] else "")
+        kept = repr(float(old[name]) * per_server) if old[name] and per_server > 1 else old[name]
+        joined[name] = new[name] or kept
         if _above_on_demand(name, joined, new["on_demand_per_hour"]):
             joined[name] = ""
-        if origin is new or not joined[name]:
-            said = [note for note in said if note not in already]
-            already = []
-        if joined[name] and origin is not dated and not already:
+    renewed = {name for name in PRICES if new[name]}
+    kept = {name for name in PRICES if joined[name]} - renewed
+    notes = [note for note in old["notes"].split("; ") if note and (not _about(note) or _about(note) & kept)]
+    known = {name for note in notes for name in _about(note)}
+    for name in PRICES:
+        if name in (kept - known if dated is new else renewed):
+            origin = old if dated is new else new
             note = feed_facts()["notes"]["other"]
-            said.append(note.format(column=name, source=origin["source"], as_of=origin["as_of"]))
-    return joined | {"notes": "; ".join(said)}
+            notes.append(note.format(column=name, source=origin["source"], as_of=origin["as_of"]))
+    return joined | {"notes": "; ".join(notes)}
+
+
+def _about(note: str) -> set[str]:
+    """The price columns that a note speaks of: it begins with the column's name or first word ("spot: ...")."""
+    subject = re.split(r"\s*[:=]", note, maxsplit=1)[0]
+    return {name for name in PRICES if subject in (name, name.partition("_")[0])}
 
 
 def _above_on_demand(name: str, row: dict[str, str], on_demand_per_hour: str) -> bool:

@@ -97,8 +97,7 @@ def _write_offers(path: Path, offers: Sequence[Mapping[str, str]]) -> None:
 def _write_origin(folder: Path, day: str, title: str, what_we_did: Sequence[str]) -> None:
     """The base's origin with the new date and title, what was done added, and the files' checksums."""
     origin = read_yaml(folder / "origin.yaml")
-    day_of = date.fromisoformat(day)
-    origin |= {"title": title, "published_on": day_of, "accessed_on": day_of}
+    origin |= {"title": title, "published_on": date.fromisoformat(day), "accessed_on": date.fromisoformat(day)}
     origin["what_we_did"] = [*origin.get("what_we_did", ()), *what_we_did]
     origin["files"] = {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob("*.csv"))

@@ -101,7 +101,7 @@ def questions_of(
     headings = tuple(sheet.columns)
     open_: dict[str, tuple[str, ...]] = {}
     if kind in ("skypilot", "gpuhunt"):
-        open_ = {"provider": tuple(catalogue.providers), "as_of": ()}
+        open_ = {"provider": (), "as_of": ()}
     elif kind == "gpudash":
         open_ = {name: () for name in COLUMNS if name not in _OPTIONAL}
         open_ |= {"price_unit": PRICE_UNITS, "kind": KINDS, "currency": tuple(sorted(catalogue.exchange_rates))}

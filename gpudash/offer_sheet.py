@@ -142,12 +142,14 @@ def _name_as_we_do(rows: _Rows, catalogue: Catalogue) -> None:
     """GPUs by the name they have in the hardware table, whole numbers without a point."""
     names = {gpu: catalogue.hardware.names[catalogue.hardware.index(gpu)] for gpu in set(rows.columns["gpu"])}
     rows.columns["gpu"] = [names[gpu] for gpu in rows.columns["gpu"]]
-    rows.columns["gpus_per_server"] = [str(int(float(cell))) for cell in rows.columns["gpus_per_server"]]
+    for name in ("gpus_per_server", "vcpus", "memory_gb"):
+        plain = {cell: cell[:-2] if cell.endswith(".0") else cell for cell in set(rows.columns[name])}
+        rows.columns[name] = [plain[cell] for cell in rows.columns[name]]
 
 
 def _usd_per_hour(rows: _Rows, catalogue: Catalogue) -> dict[str, np.ndarray]:
     """The price columns per server and hour in US dollars, NaN where a cell is no number."""
-    gpus = np.array([int(cell) for cell in rows.columns["gpus_per_server"]], float)
+    gpus = np.array([float(cell) for cell in rows.columns["gpus_per_server"]], float)
     per_server = np.where(np.array(rows.columns["price_unit"], object) == "gpu", gpus, 1)
     rates = {currency: rate.units_per_usd for currency, rate in catalogue.exchange_rates.items()}
     factor = per_server / np.array([rates[currency] for currency in rows.columns["currency"]], float)
@@ -212,7 +214,7 @@ def _implausible(rows: _Rows, catalogue: Catalogue):
     """
     low = catalogue.defaults["plausible_usd_per_gpu_hour_minimum"].value
     high = catalogue.defaults["plausible_usd_per_gpu_hour_maximum"].value
-    gpus = np.array([int(cell) for cell in rows.columns["gpus_per_server"]])
+    gpus = np.array([float(cell) for cell in rows.columns["gpus_per_server"]])
     fractions = np.array([float(cell) for cell in rows.columns["gpu_fraction"]])
     prices = _usd_per_hour(rows, catalogue)
     on_demand = prices["on_demand_per_hour"]

