@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from gpudash.catalogue import Catalogue
-from gpudash.demand import Load, requests_load
+from gpudash.demand import Load, requests_load, weekly_shape
 from gpudash.errors import GpudashError
 from gpudash.model import Model, custom_model, load_model, load_precision
 from gpudash.result import Assumption, Message
@@ -51,6 +53,10 @@ class Known:
     def counts_samples(self) -> bool:
         """Whether the work is counted in samples (images) instead of tokens."""
         return self.model.family in SAMPLE_FAMILIES
+
+    @cached_property
+    def weekly_shape(self) -> np.ndarray:
+        return weekly_shape(self.scenario.traffic, self.catalogue.traffic_shapes)
 
     @cached_property
     def load(self) -> Load:

@@ -25,7 +25,7 @@ def tree_facts(known) -> dict[str, float | str | bool]:
         "has_budget": known.budget_usd_per_month is not None,
         "budget_hard": known.budget_usd_per_month is not None and scenario.budget.hard,
         "budget_usd_per_month": known.budget_usd_per_month or 0.0,
-        "peak_to_mean": 1.0 if known.is_training else peak_to_mean(known.load.requests_per_s[0]),
+        "peak_to_mean": 1.0 if known.is_training else peak_to_mean(known.weekly_shape),
         "peak_requests_per_s": scenario.traffic.peak_requests_per_s,
         "framework": scenario.requirements.framework,
         "residency": bool(known.countries),

@@ -9,6 +9,7 @@ from gpudash.result import Message
 from gpudash.training_speed import TrainingWork, training_speed
 from gpudash.units import PARAMS_PER_B, SECONDS_PER_HOUR
 
+_SHORTEST_RUN_S = 1  # clouds bill by the second; a run of no tokens still starts
 _EACH_COUNT_UP_TO = 64  # every number of servers up to here, then steps of about 4 %
 
 
@@ -39,7 +40,7 @@ def training_columns(known, shapes, usable_gb: np.ndarray, rules: dict) -> dict:
         task, hardware, shapes.gpu_row[:, None], gpu_count=gpu_count, precision=known.training_precision
     )
     tokens_per_s = speed.tokens_per_s * shapes.gpu_fraction[:, None]
-    hours = work.training_tokens_b * PARAMS_PER_B / tokens_per_s / SECONDS_PER_HOUR
+    hours = np.maximum(work.training_tokens_b * PARAMS_PER_B / tokens_per_s, _SHORTEST_RUN_S) / SECONDS_PER_HOUR
     allowed_hours = longest_run_hours(
         work.deadline_days, known.scenario.traffic.runs, known.scenario.purchase.horizon_months
     )
