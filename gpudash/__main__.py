@@ -43,7 +43,7 @@ COMMANDS = {
     "catalogue check": (catalogue_commands.check, ""),
     "catalogue diff": (catalogue_commands.compare, "snapshot later"),
     "catalogue import": (catalogue_commands.import_sheet, "file --answer --map --add?"),
-    "catalogue refresh": (catalogue_commands.refresh, ""),
+    "catalogue refresh": (catalogue_commands.refresh, "--summary"),
 }
 REPEATED = ("--set", "--answer", "--map")
 

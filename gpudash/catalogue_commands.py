@@ -6,7 +6,7 @@ from datetime import date
 from pathlib import Path
 
 from gpudash.catalogue import load_catalogue, snapshots
-from gpudash.documents import read_bytes
+from gpudash.documents import read_bytes, write_text
 from gpudash.errors import GpudashError
 from gpudash.export import catalogue_json, plain
 from gpudash.text import Text
@@ -57,9 +57,12 @@ def import_sheet(options: Namespace, text: Text) -> dict:
 def refresh(options: Namespace, text: Text) -> dict:
     """Read the public price lists and write the snapshot of today, if anything changed and the check passes."""
     from gpudash import catalogue_refresh
+    from gpudash.catalogue_report import markdown
     from gpudash.feeds.fetch import fetch
 
     report = catalogue_refresh.refresh(catalogue_refresh.all_feeds(), fetch, date.today().isoformat())
+    if options.summary is not None:
+        write_text(options.summary, markdown(report, text))
     found = {name: plain(getattr(report, name), text) for name in ("base", "snapshot", "feeds", "put_back", "faults")}
     return found | {"diff": report.diff and _diff_json(report.diff, text)}
 

@@ -2,6 +2,7 @@
 
 import csv
 import datetime
+import io
 import json
 import sys
 from collections.abc import Iterator, Mapping
@@ -46,11 +47,17 @@ def read_table(file: str) -> dict[str, list[str]]:
 
 def write_table(file: str, columns: Mapping[str, list[str]]) -> None:
     """Columns of text as a CSV file in UTF-8."""
+    content = io.StringIO()
+    writer = csv.writer(content, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values()))
+    write_text(file, content.getvalue())
+
+
+def write_text(file: str, content: str) -> None:
+    """A file in UTF-8, its line ends as they are."""
     try:
-        with Path(file).open("w", encoding="utf-8", newline="") as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow(columns)
-            writer.writerows(zip(*columns.values()))
+        Path(file).write_text(content, encoding="utf-8", newline="")
     except OSError as error:
         raise GpudashError("errors.file_unwritable", file=file, problem=error.strerror) from None
 

@@ -270,7 +270,7 @@ def test_catalogue_says_what_a_price_sheet_would_add(ask, file):
     assert ask("catalogue", "list") == before
 
 
-def test_a_refresh_without_network_changes_nothing_and_says_so(ask, monkeypatch):
+def test_a_refresh_without_network_changes_nothing_and_says_so(ask, monkeypatch, tmp_path):
     def unreachable(url):
         raise GpudashError("catalogue_refresh.unreachable", url=url, problem="no network")
 
@@ -282,10 +282,12 @@ def test_a_refresh_without_network_changes_nothing_and_says_so(ask, monkeypatch)
     monkeypatch.setattr("gpudash.feeds.fetch.fetch", unreachable)
     monkeypatch.setattr(catalogue_commands, "date", NextWeek)
     before = ask("catalogue", "list")
-    found = ask("catalogue", "refresh")
+    summary = tmp_path / "summary.md"
+    found = ask("catalogue", "refresh", "--summary", str(summary))
     assert found["snapshot"] is None
     assert len(found["feeds"]) == len(catalogue_refresh.all_feeds())
     assert all("no network" in feed["failed"] for feed in found["feeds"])
+    assert "no network" in summary.read_text(encoding="utf-8")
     assert ask("catalogue", "list") == before
 
 
