@@ -107,9 +107,9 @@ def resolve_model(work) -> Model:
 
 def _refuse_not_modelled(scenario: Scenario) -> None:
     """What later versions will compute is refused, never passed over."""
-    for path in ("finance.owned_servers", "requirements.framework_version", "requirements.cuda_version"):
-        if scenario.value(path) != fields()[path].default:
-            raise GpudashError("assumptions.not_modelled", path=path, value=str(scenario.value(path)))
+    path = "finance.owned_servers"
+    if scenario.value(path) != fields()[path].default:
+        raise GpudashError("assumptions.not_modelled", path=path, value=str(scenario.value(path)))
     if scenario.priorities.framework == CUSTOM and not scenario.priorities.weights:
         raise GpudashError("assumptions.custom_without_weights")
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from gpudash.ecosystem import compatibility
 from gpudash.model import load_precision
 from gpudash.result import Country, Message, Rejected, Share, Usd
 from gpudash.sizing import Shapes, Sized, parameters
@@ -254,6 +255,7 @@ def _hardware_facts(gates: Gates, known, offers, shapes: Shapes) -> None:
                 lambda shape, v=values, c=code, w=wanted: Message.of(c, value=float(v[shape]), needed=w),
             )
     _software(check, known, shapes, gpu)
+    _versions(check, known, shapes)
     _precision(check, known, shapes, gpu)
 
 
@@ -282,6 +284,17 @@ def _software(check, known, shapes: Shapes, gpu) -> None:
                 gpu=gpu(shape),
             ),  # fmt: skip
         )
+
+
+def _versions(check, known, shapes: Shapes) -> None:
+    """Whether the asked-for version of the framework, or of CUDA, is built for the card."""
+    wishes = known.scenario.requirements
+    version, cuda = wishes.framework_version, wishes.cuda_version
+    if version is None and cuda is None:
+        return
+    framework = "pytorch" if wishes.framework == "any" and known.is_training else wishes.framework
+    answers = compatibility(known.catalogue.hardware, shapes.gpu_row, framework, version, cuda)
+    check(True, np.array([not answer.runs for answer in answers]), lambda shape: answers[shape].because)
 
 
 def _precision(check, known, shapes: Shapes, gpu) -> None:
