@@ -99,14 +99,14 @@ def test_an_optional_number_may_be_emptied():
     app = opened(**{"budget.amount": "5000"})
     assert app.sidebar.number_input(key="budget.amount").value == 5000
     app.sidebar.number_input(key="budget.amount").set_value(None).run()
-    assert app.session_state.scenario.budget.amount is None
+    assert app.session_state.desk.scenario.budget.amount is None
 
 
 def test_a_share_is_shown_in_percent_and_kept_as_a_fraction():
     app = opened("purchase_mix", **{"purchase.spot_fraction": "0.25"})
     assert app.slider(key="purchase.spot_fraction").value == 25
     app.slider(key="purchase.spot_fraction").set_value(40.0).run()
-    assert app.session_state.scenario.purchase.spot_fraction == 0.4
+    assert app.session_state.desk.scenario.purchase.spot_fraction == 0.4
 
 
 def test_a_budget_that_nothing_meets_names_the_cheapest_and_the_gap():
@@ -127,13 +127,13 @@ def test_a_page_has_something_to_say_where_nothing_meets_the_budget(page):
 def test_a_link_that_cannot_be_read_says_so_and_shows_the_defaults():
     app = opened(**{"v": "1", "traffic.peak_requests_per_s": "many"})
     assert len(app.error) == 1
-    assert app.session_state.scenario == Scenario()
+    assert app.session_state.desk.scenario == Scenario()
 
 
 def test_a_starting_point_fills_in_all_inputs():
     app = opened()
     app.sidebar.selectbox(key="start").select("chat-70b-around-the-clock").run()
-    assert app.session_state.scenario.workload.model == "llama-3.1-70b"
+    assert app.session_state.desk.scenario.workload.model == "llama-3.1-70b"
     assert app.sidebar.selectbox(key="start").value == "chat-70b-around-the-clock"
 
 
@@ -160,7 +160,7 @@ def test_a_cell_that_a_spreadsheet_would_run_is_text_and_a_number_stays_one():
 def test_moving_a_weight_makes_the_scoring_ones_own():
     app = opened("scores", **{"priorities.framework": "custom", "priorities.weights": "total_cost,60~sla,40"})
     assert not app.exception
-    assert app.session_state.scenario.priorities.framework == "custom"
+    assert app.session_state.desk.scenario.priorities.framework == "custom"
 
 
 def test_every_input_is_asked_for_somewhere():

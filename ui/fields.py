@@ -6,6 +6,7 @@ alone decides what is shown, after a page change, a reload or a pasted link.
 
 import re
 from collections.abc import Callable
+from functools import partial
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
@@ -25,13 +26,11 @@ _PATH = re.compile("|".join(sorted(map(re.escape, fields()), key=len, reverse=Tr
 def field(path: str) -> None:
     """Draw the widget of one input and, beside it, why its last value was refused."""
     text = state.text()
-    st.session_state[path] = _shown(path, state.scenario().value(path))
+    state.fill(path, _shown(path, state.scenario().value(path)), state.changer(path, partial(_read, path)))
     _widget(path)(
         literal(text(f"fields.{path}.label")),
         key=path,
         help=literal(text(f"fields.{path}.help")),
-        on_change=_take,
-        args=(path,),
         **_options(path, text),
     )
     error = state.refusal(path)
@@ -46,10 +45,6 @@ def sentence(error, text: Text) -> str:
 
 def _say(error, text: Text) -> str:
     return text(error.code, **{name: text.value(value) for name, value in error.values.items()})
-
-
-def _take(path: str) -> None:
-    state.change(path, _read(path, st.session_state[path]))
 
 
 def _kinds(path: str) -> tuple:

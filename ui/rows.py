@@ -1,5 +1,6 @@
 """An input that is a list of rows (data sets, discounts) as an editable table."""
 
+from functools import partial
 from typing import Any, get_args
 
 import pandas as pd
@@ -24,14 +25,13 @@ def rows(path: str) -> None:
     kind = _row_kind(path)
     frame = pd.DataFrame([row.model_dump() for row in held], columns=list(kind.model_fields))
     key = f"{path}.{hash(held)}"
+    state.watch(key, partial(_take, state.desk(), path, text))
     st.data_editor(
         frame,
         key=key,
         num_rows="dynamic",
         hide_index=True,
         column_config={name: _column(path, name, kind, text) for name in kind.model_fields},
-        on_change=_take,
-        args=(path, key),
         alt=text(f"fields.{path}.label"),
     )
     st.caption(literal(text(f"fields.{path}.help")))
@@ -57,21 +57,20 @@ def _column(path: str, name: str, kind: type[BaseModel], text: Text):
     return st.column_config.TextColumn(label)
 
 
-def _take(path: str, key: str) -> None:
+def _take(desk: state.Desk, path: str, text: Text, edit: dict[str, Any]) -> None:
     """Put an edit into the scenario; a fresh row is completed, so that it may be filled in cell by cell."""
-    edit = st.session_state[key]
-    held = [row.model_dump() for row in state.scenario().value(path)]
+    held = [row.model_dump() for row in desk.scenario.value(path)]
     for number, cells in edit["edited_rows"].items():
         held[int(number)] |= cells
     kept = [row for number, row in enumerate(held) if number not in edit["deleted_rows"]]
-    added = [_completed(path, cells, len(kept) + 1) for cells in edit["added_rows"]]
-    state.change(path, [*kept, *added])
+    added = [_completed(path, cells, text("frame.new_row", number=len(kept) + 1)) for cells in edit["added_rows"]]
+    state.change(desk, {path: [*kept, *added]}, blamed=path)
 
 
-def _completed(path: str, cells: dict[str, Any], number: int) -> dict[str, Any]:
-    """A new row with its required cells filled: a numbered name, zero for an amount."""
-    row = {name: value for name, value in cells.items() if value is not None}
-    for name, info in _row_kind(path).model_fields.items():
-        if info.is_required() and name not in row:
-            row[name] = 0.0 if info.annotation is float else state.text()("frame.new_row", number=number)
+def _completed(path: str, cells: dict[str, Any], name: str) -> dict[str, Any]:
+    """A new row with its required cells filled: a name, zero for an amount."""
+    row = {column: value for column, value in cells.items() if value is not None}
+    for column, info in _row_kind(path).model_fields.items():
+        if info.is_required():
+            row.setdefault(column, 0.0 if info.annotation is float else name)
     return row

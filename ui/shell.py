@@ -82,7 +82,8 @@ def _starting_points(text) -> None:
     """Named scenarios; the one that the inputs stand at is shown as chosen."""
     points = {path.stem: Scenario.read(read_yaml(path)) for path in sorted((DATA / "scenarios").glob("*.yaml"))}
     now = state.scenario()
-    st.session_state[START] = next((name for name, point in points.items() if _same(point, now)), None)
+    desk, standing = state.desk(), next((name for name, point in points.items() if _same(point, now)), None)
+    state.fill(START, standing, lambda name: state.start(desk, points.get(name, Scenario())))
     st.selectbox(
         text("frame.start"),
         list(points),
@@ -91,7 +92,6 @@ def _starting_points(text) -> None:
         placeholder=text("frame.start_placeholder"),
         help=literal(text("frame.start_help")),
         format_func=lambda name: text(f"scenarios.{name}"),
-        on_change=lambda: state.start(points.get(st.session_state[START], Scenario())),
     )
 
 

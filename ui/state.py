@@ -1,5 +1,13 @@
-"""The address is the state: one Scenario in the session, mirrored to the address, and its answer."""
+"""The address is the state: one Scenario at the session's desk, mirrored to the address, and its answer.
 
+Edits are taken at the start of a run, by comparing what each widget holds with what it was filled with. Callbacks
+would lose some: a new request stops a running script at its next use of the session, inside a callback too, and the
+callback is never called again. Everything here therefore reads the session first and then changes the desk, which is
+a plain object, without touching the session in between: an edit is taken whole, or again on the next run.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -16,6 +24,21 @@ from gpudash.text import LANGUAGES, Text
 
 LANGUAGE = "lang"  # the key of the language widget and the name in the address
 LINK = "link"  # stands for the address where a refused input's path stands otherwise
+DESK = "desk"
+
+NO_EDITS = {"edited_rows": {}, "added_rows": [], "deleted_rows": []}
+
+Take = Callable[[Any], None]
+
+
+@dataclass
+class Desk:
+    """What a session holds: the scenario, the address last written, the last refusal, what widgets were filled with."""
+
+    scenario: Scenario = field(default_factory=Scenario)
+    written: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, GpudashError] = field(default_factory=dict)
+    filled: dict[str, tuple[Any, Take]] = field(default_factory=dict)
 
 
 @lru_cache(maxsize=128)
@@ -25,33 +48,60 @@ def answer(scenario: Scenario) -> Result:
 
 
 def load() -> None:
-    """Make the session follow the address: a new session, a pasted link, the back button.
+    """Make the desk follow the address, then the widgets; the first thing a run does."""
+    if DESK not in st.session_state:
+        st.session_state[DESK] = Desk()
+        st.session_state[LANGUAGE] = _browser_language()
+    _follow_address(st.session_state[DESK], st.query_params.to_dict())
+    _take_edits(st.session_state[DESK])
 
-    An empty address means that the page was changed (navigation clears it) and keeps what the session holds. A link
+
+def _follow_address(desk: Desk, query: dict[str, str]) -> None:
+    """A new session, a pasted link, the back button.
+
+    An empty address means that the page was changed (navigation clears it) and keeps what the desk holds. A link
     that cannot be read leaves the scenario as it is and is answered with a sentence.
     """
-    session = st.session_state
-    if "scenario" not in session:
-        session.scenario, session.written, session.refused = Scenario(), {}, {}
-        session[LANGUAGE] = _browser_language()
-    query = st.query_params.to_dict()
-    if not query or query == session.written:
+    if not query or query == desk.written:
         return
-    session.refused = {}
     if query.get(LANGUAGE) in LANGUAGES:
-        session[LANGUAGE] = query[LANGUAGE]
+        st.session_state[LANGUAGE] = query[LANGUAGE]
+    desk.filled, desk.refused, desk.written = {}, {}, query
     try:
-        session.scenario = share.decode(query) if query.keys() - {LANGUAGE} else session.scenario
+        desk.scenario = share.decode(query) if query.keys() - {LANGUAGE} else desk.scenario
     except GpudashError as error:
-        session.refused = {LINK: error}
+        desk.refused = {LINK: error}
+
+
+def _take_edits(desk: Desk) -> None:
+    """Hand every widget that no longer holds what it was filled with to whoever takes its value."""
+    held = {key: st.session_state.get(key, value) for key, (value, _) in desk.filled.items()}
+    for key, (value, take) in list(desk.filled.items()):
+        if held[key] != value:
+            take(held[key])
+            desk.filled[key] = (held[key], take)
 
 
 def store() -> None:
-    """Write the session's scenario and language to the address; the last thing a run does."""
-    query = share.encode(st.session_state.scenario) | {LANGUAGE: st.session_state[LANGUAGE]}
+    """Write the scenario and the language to the address; the last thing a run does."""
+    desk = st.session_state[DESK]
+    query = share.encode(desk.scenario) | {LANGUAGE: st.session_state[LANGUAGE]}
     if st.query_params.to_dict() != query:
         st.query_params.from_dict(query)
-    st.session_state.written = query
+    desk.written = query
+
+
+def fill(key: str, value: Any, take: Take) -> None:
+    """Let a widget show `value` when it is drawn next, and `take` what the user makes of it."""
+    desk = st.session_state[DESK]
+    if key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+    desk.filled[key] = (value, take)
+
+
+def watch(key: str, take: Take) -> None:
+    """Let `take` have the edits of a table: it cannot be filled, and holds nothing but what the user changed."""
+    st.session_state[DESK].filled[key] = (NO_EDITS, take)
 
 
 def link() -> str:
@@ -61,7 +111,7 @@ def link() -> str:
 
 
 def scenario() -> Scenario:
-    return st.session_state.scenario
+    return st.session_state[DESK].scenario
 
 
 def text() -> Text:
@@ -70,30 +120,35 @@ def text() -> Text:
 
 def refusal(path: str) -> GpudashError | None:
     """Why the last value of this input was not taken."""
-    return st.session_state.refused.get(path)
+    return st.session_state[DESK].refused.get(path)
 
 
-def change(path: str, value: Any) -> None:
-    """Take one new value; a refused one leaves the scenario and is remembered with its reason."""
-    change_all({path: value}, blamed=path)
+def changer(path: str, read: Callable[[Any], Any] = lambda held: held) -> Take:
+    """Takes a new value of one input; a refused one leaves the scenario and is remembered with its reason."""
+    desk = st.session_state[DESK]
+    return lambda held: change(desk, {path: read(held)}, blamed=path)
 
 
-def change_all(values: dict[str, Any], *, blamed: str) -> None:
+def change(desk: Desk, values: dict[str, Any], *, blamed: str) -> None:
     """Take several new values at once; a refusal is shown at the input `blamed`."""
     try:
-        changed = scenario().with_values(values)
+        changed = desk.scenario.with_values(values)
         share.encode(changed)
-        if _is_answered(scenario()):
+        if _is_answered(desk.scenario):
             answer(changed)
     except GpudashError as error:
-        st.session_state.refused = {blamed: error}
+        desk.refused = {blamed: error}
     else:
-        start(changed)
+        start(desk, changed)
 
 
-def start(new: Scenario) -> None:
+def start(desk: Desk, new: Scenario) -> None:
     """Replace the whole scenario."""
-    st.session_state.scenario, st.session_state.refused = new, {}
+    desk.scenario, desk.refused = new, {}
+
+
+def desk() -> Desk:
+    return st.session_state[DESK]
 
 
 def _is_answered(current: Scenario) -> bool:

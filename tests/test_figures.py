@@ -1,0 +1,164 @@
+"""Charts and tables say what the Result holds, in both languages, for every named starting point and for dead ends."""
+
+import inspect
+import json
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from gpudash import Scenario, evaluate, load_catalogue
+from gpudash.figures import evidence, overview, purchase_mix, recommendation, scores, storage, tco, workload
+from gpudash.figures._money import money_of
+from gpudash.figures._table import Table, table_of
+from gpudash.figures._theme import WAY_COLOURS
+from gpudash.purchase_mix import KINDS
+from gpudash.tables import DATA, read_yaml
+from gpudash.text import LANGUAGES, Text
+from gpudash.units import HOURS_PER_YEAR
+
+MODULES = (evidence, overview, purchase_mix, recommendation, scores, storage, tco, workload)
+VIEWS = [
+    function
+    for module in MODULES
+    for name, function in inspect.getmembers(module, inspect.isfunction)
+    if not name.startswith("_")
+    and function.__module__ == module.__name__
+    and list(inspect.signature(function).parameters) == ["result", "text"]
+]
+STARTING_POINTS = {path.stem: read_yaml(path) for path in sorted((DATA / "scenarios").glob("*.yaml"))}
+DEAD_ENDS = {
+    "a budget that nothing meets": {"budget": {"amount": 5}},
+    "a speed that nobody reaches": {"workload": {"model": "llama-3.1-405b", "tpot_ms": 0.1}},
+    "a single month": {"purchase": {"horizon_months": 1}},
+    "no commitments": {"purchase": {"terms": []}},
+    "yuan, and data in the EU": {"finance": {"currency": "CNY"}, "requirements": {"countries": ["EU"]}},
+}
+CASES = {"the defaults": {}} | STARTING_POINTS | DEAD_ENDS
+
+
+def result_of(values: dict):
+    return evaluate(Scenario.read(values), load_catalogue())
+
+
+@pytest.fixture(scope="module")
+def chat():
+    """A 70B chat service with data: grows, so that reservations and on-demand both occur."""
+    return result_of(
+        {
+            "workload": {"model": "llama-3.1-70b"},
+            "traffic": {"peak_requests_per_s": 20, "growth_fraction_per_month": 0.02},
+            "requirements": {"countries": ["EU"]},
+            "storage": {
+                "datasets": [{"name": "<b>logs</b>", "size_gb": 20_000}, {"name": "模型 & more", "size_gb": 500}]
+            },
+        }
+    )
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_everything_can_be_shown_of_any_result(case):
+    result = result_of(CASES[case])
+    for language in LANGUAGES:
+        for view in VIEWS:
+            shown = view(result, Text(language))
+            if isinstance(shown, go.Figure):
+                _check_chart(shown)
+            elif isinstance(shown, Table):
+                assert shown.title
+                assert len({len(column.values) for column in shown.columns}) == 1
+            else:
+                assert not any(
+                    "None" in str(line) or "nan" in str(line) for line in shown or () if isinstance(line, str)
+                )
+
+
+def _check_chart(chart: go.Figure) -> None:
+    assert chart.layout.title.text
+    assert chart.layout.meta["source"]
+    drawn = json.dumps(json.loads(chart.to_json()))
+    assert "NaN" not in drawn
+    assert "Infinity" not in drawn
+    assert "None" not in drawn
+    numbers = table_of(chart)
+    assert len({len(column.values) for column in numbers.columns}) == 1
+
+
+def test_the_months_of_the_bill_add_up_to_the_total(chat):
+    chart = tco.monthly_cost(chat, Text("en"))
+    assert sum(np.sum(bar.y) for bar in chart.data) == pytest.approx(chat.recommendation.tco_usd)
+
+
+def test_the_cumulative_line_of_the_winner_ends_at_its_total(chat):
+    winner = overview.cumulative_cost(chat, Text("en")).data[0]
+    assert winner.y[-1] == pytest.approx(chat.recommendation.tco_usd)
+
+
+def test_the_waterfall_leads_from_the_list_price_to_the_total(chat):
+    steps = tco.list_to_paid(chat, Text("en")).data[0]
+    assert sum(steps.y[:-1]) == pytest.approx(steps.y[-1])
+    assert steps.y[-1] == pytest.approx(chat.recommendation.tco_usd)
+
+
+def test_the_area_of_the_load_duration_curve_is_the_server_hours_of_the_first_year(chat):
+    chart = purchase_mix.screening_curve(chat, Text("en"))
+    area = sum(np.sum(np.array(bar.x) * np.array(bar.width)) for bar in chart.data)
+    served = sum(np.sum(chat.purchase_mix.served_hours[kind][:12]) for kind in KINDS)
+    assert area == pytest.approx(served)
+    assert max(max(bar.x) for bar in chart.data) <= HOURS_PER_YEAR + 1e-6
+
+
+def test_the_split_shows_every_way_of_buying_in_its_own_colour(chat):
+    chart = overview.purchase_split(chat, Text("en"))
+    assert sum(bar.x[0] for bar in chart.data) == pytest.approx(100)
+    split = {way: share for way, share in chat.recommendation.purchase_split.items() if share}
+    assert [bar.marker.color for bar in chart.data] == [WAY_COLOURS[way] for way in KINDS if way in split]
+
+
+def test_the_funnel_begins_with_all_offers_and_never_grows(chat):
+    counts = list(overview.funnel(chat, Text("en")).data[0].x)
+    assert counts[0] == len(load_catalogue().offers)
+    assert counts == sorted(counts, reverse=True)
+
+
+def test_the_memory_of_a_card_is_the_sum_of_its_parts(chat):
+    chart = workload.memory_per_gpu(chat, Text("en"))
+    assert sum(bar.x[0] for bar in chart.data) == pytest.approx(float(chat.sizing.memory.per_gpu_gb))
+
+
+def test_points_add_up_to_the_score(chat):
+    chart = scores.points(chat, Text("en"))
+    first = sum(bar.x[0] for bar in chart.data)
+    assert first == pytest.approx(100 * chat.recommendation.score)
+
+
+def test_amounts_are_converted_at_the_dated_rate_of_the_snapshot():
+    yuan, dollars = result_of({"finance": {"currency": "CNY"}}), result_of({})
+    rate = load_catalogue().exchange_rates["CNY"].units_per_usd
+    in_yuan, in_dollars = (tco.monthly_cost(result, Text("en")).data[0].y[0] for result in (yuan, dollars))
+    assert in_yuan == pytest.approx(in_dollars * rate)
+    assert "CNY" in tco.monthly_cost(yuan, Text("en")).layout.yaxis.title.text
+
+
+def test_a_rate_of_ones_own_replaces_that_of_the_snapshot():
+    result = result_of({"finance": {"currency": "CNY", "units_per_usd": 10}})
+    assert money_of(result, Text("en")).amount(7) == 70
+
+
+def test_names_of_data_sets_are_text_in_a_chart_and_not_html(chat):
+    names = [bar.name for bar in storage.before_and_after(chat, Text("en")).data]
+    assert "&lt;b&gt;logs&lt;/b&gt;" in names
+    assert "模型 &amp; more" in names
+
+
+def test_the_table_of_a_chart_holds_its_numbers(chat):
+    chart = overview.cumulative_cost(chat, Text("en"))
+    numbers = table_of(chart)
+    assert list(numbers.columns[0].values) == list(chart.data[0].x)
+    assert list(numbers.columns[1].values) == pytest.approx(list(chart.data[0].y))
+
+
+def test_the_published_trees_are_said_to_agree_or_to_differ(chat):
+    said = recommendation.agreement(chat, Text("en"))
+    assert len(said) == 2
+    assert all("agrees" in line or "differs" in line for line in said)
