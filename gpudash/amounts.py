@@ -31,11 +31,11 @@ def plain_amounts(
     if decimal is None:
         decimal = _decimal_of(numbers, file, column)
     plain = {cell: _plain(number, decimal) if number else cell for cell, (_, number) in parts.items()}
+    signs = {cell: sign for cell, (sign, _) in parts.items() if sign}
     wrong = {}
-    for row, (cell, code) in enumerate(zip(cells, currency)):
-        sign = parts[cell][0]
-        if sign and code not in _meanings(sign):
-            wrong[row] = sign
+    for row, cell in enumerate(cells) if signs else ():
+        if cell in signs and currency[row] not in _meanings(signs[cell]):
+            wrong[row] = signs[cell]
     return [plain[cell] for cell in cells], wrong
 
 

@@ -200,23 +200,17 @@ def _committed(cells, on_demand, listed, commitments) -> dict[str, np.ndarray]:
     Only discounts against the on-demand price, for the currency of the offer (another currency is another price list).
     """
     usable = [row for row in commitments if row.applies and row.base == "on_demand"]
-    servers = list(zip(cells["provider"], cells["currency"], cells["gpu"], cells["instance"]))
+    servers = list(zip(cells["provider"], cells["currency"], cells["gpu"]))
     columns = {}
     for kind, term_months in _DERIVED.items():
         price = listed[kind].copy()
         origin = np.where(np.isnan(price), "", "catalogue").astype(object)
         source = np.where(np.isnan(price), "", np.array(cells["source"], object))
-        of_term: dict[tuple, list[Commitment]] = {}
-        for entry in usable:
-            if entry.term_months == term_months:
-                of_term.setdefault((entry.provider, entry.currency), []).append(entry)
-        found_for: dict[tuple, Commitment | None] = {}
+        of_term = [row for row in usable if row.term_months == term_months]
+        possible = {server: [row for row in of_term if _covers(row, *server)] for server in set(servers)}
         for row in np.flatnonzero(np.isnan(price) & ~np.isnan(on_demand)):
-            server = servers[row]
-            if server not in found_for:
-                entries = of_term.get(server[:2], ())
-                found_for[server] = next((entry for entry in entries if _covers(entry, *server[2:])), None)
-            found = found_for[server]
+            instance = cells["instance"][row]
+            found = next((entry for entry in possible[servers[row]] if fnmatchcase(instance, entry.instances)), None)
             if found:
                 price[row] = on_demand[row] * (1 - found.discount_fraction)
                 origin[row], source[row] = "derived", found.source
@@ -224,27 +218,29 @@ def _committed(cells, on_demand, listed, commitments) -> dict[str, np.ndarray]:
     return {name: read_only(column) for name, column in columns.items()}
 
 
-def _covers(entry: Commitment, gpu: str, instance: str) -> bool:
-    return (not entry.gpus or gpu in entry.gpus.split(";")) and fnmatchcase(instance, entry.instances)
+def _covers(entry: Commitment, provider: str, currency: str, gpu: str) -> bool:
+    return (
+        entry.provider == provider and entry.currency == currency and (not entry.gpus or gpu in entry.gpus.split(";"))
+    )
 
 
 def _interruptions(cells, spot) -> np.ndarray:
     """Share of spot servers taken back per month, from the most specific record: region, then instance, then GPU."""
     known = [row for row in spot if not np.isnan(row.interruption_fraction_per_month)]
     known.sort(key=lambda row: (row.region == "", "*" in row.instances, row.gpu == ""))
-    by_provider: dict[str, list[SpotRecord]] = {}
-    for record in known:
-        by_provider.setdefault(record.provider, []).append(record)
+    servers = list(zip(cells["provider"], cells["region"], cells["gpu"]))
+    possible = {server: [record for record in known if _tells(record, *server)] for server in set(servers)}
+    fractions = np.full(len(servers), np.nan)
+    for row, (server, instance) in enumerate(zip(servers, cells["instance"])):
+        for record in possible[server]:
+            if fnmatchcase(instance, record.instances):
+                fractions[row] = record.interruption_fraction_per_month
+                break
+    return read_only(fractions)
 
-    def fraction(provider: str, instance: str, region: str, gpu: str) -> float:
-        for record in by_provider.get(provider, ()):
-            if record.region in ("", region) and record.gpu in ("", gpu) and fnmatchcase(instance, record.instances):
-                return record.interruption_fraction_per_month
-        return np.nan
 
-    servers = list(zip(cells["provider"], cells["instance"], cells["region"], cells["gpu"]))
-    fractions = {server: fraction(*server) for server in set(servers)}
-    return read_only([fractions[server] for server in servers], float)
+def _tells(record: SpotRecord, provider: str, region: str, gpu: str) -> bool:
+    return record.provider == provider and record.region in ("", region) and record.gpu in ("", gpu)
 
 
 def synthetic_offers(offers: Offers, count: int, random_state: int = 0) -> Offers:

@@ -8,6 +8,7 @@ import io
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from gpudash.errors import GpudashError
 from gpudash.result import Message
@@ -19,6 +20,7 @@ ROWS = 250_000
 COLUMNS = 100
 CELLS = 8_000_000
 CHARACTERS = 2_000
+_ROWS_AT_ONCE = 5_000
 
 _DELIMITERS = ",;\t|"
 _OTHER_KINDS = {
@@ -82,23 +84,27 @@ def _table(rows: Iterable[tuple[int, list[str]]], file_name: str) -> Sheet:
     while heading and not heading[-1]:
         heading.pop()
     _check_heading(heading, file_name)
-    lines, kept, refused = [], [], []
-    for line, row in rows:
-        while len(row) > len(heading) and not row[-1].strip():
-            row.pop()
-        if len(row) == len(heading):
-            lines.append(line)
-            kept.append(row)
-        elif any(row):
-            because = Message.of("catalogue_import.row_length", expected=len(heading), found=len(row))
-            refused.append(Refused(line, because))
+    lines, refused = [], []
+    columns: dict[str, list[str]] = {name: [] for name in heading}
+    while some := list(islice(rows, _ROWS_AT_ONCE)):
+        kept = []
+        for line, row in some:
+            while len(row) > len(heading) and not row[-1].strip():
+                row.pop()
+            if len(row) == len(heading):
+                lines.append(line)
+                kept.append(row)
+            elif any(row):
+                because = Message.of("catalogue_import.row_length", expected=len(heading), found=len(row))
+                refused.append(Refused(line, because))
         if len(lines) + len(refused) > ROWS or len(lines) * len(heading) > CELLS:
             raise GpudashError("catalogue_import.too_many_rows", file=file_name, limit=ROWS, cells=CELLS)
-    columns = dict(zip(heading, zip(*kept) if kept else [()] * len(heading)))
+        for column, cells in zip(columns.values(), zip(*kept)):
+            column.extend(cells)
     return _tidied(columns, lines, refused)
 
 
-def _tidied(columns: dict[str, tuple[str, ...]], lines: list[int], refused: list[Refused]) -> Sheet:
+def _tidied(columns: dict[str, list[str]], lines: list[int], refused: list[Refused]) -> Sheet:
     """The cells without the spaces around them; blank rows and rows with an overlong cell are left out."""
     dropped, filled = set(), set()
     for name, cells in columns.items():
@@ -107,7 +113,7 @@ def _tidied(columns: dict[str, tuple[str, ...]], lines: list[int], refused: list
             dropped.update(row for row, cell in enumerate(cells) if len(cell) > CHARACTERS)
         if any(cell != cell.strip() for cell in distinct):
             shared = {cell: cell.strip() for cell in distinct}
-            columns[name] = tuple(shared[cell] for cell in cells)
+            columns[name] = [shared[cell] for cell in cells]
         if len(filled) < len(lines):
             filled.update(row for row, cell in enumerate(columns[name]) if cell)
     refused += [Refused(lines[row], Message.of("catalogue_import.long_cell", limit=CHARACTERS)) for row in dropped]
@@ -115,7 +121,7 @@ def _tidied(columns: dict[str, tuple[str, ...]], lines: list[int], refused: list
         rows = [row for row in range(len(lines)) if row in filled and row not in dropped]
         columns = {name: [cells[row] for row in rows] for name, cells in columns.items()}
         lines = [lines[row] for row in rows]
-    return Sheet({name: list(cells) for name, cells in columns.items()}, lines, tuple(refused))
+    return Sheet(columns, lines, tuple(refused))
 
 
 def _check_heading(heading: list[str], file_name: str) -> None:

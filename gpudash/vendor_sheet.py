@@ -37,7 +37,8 @@ def read_ours(sheet: Sheet, given: Answers, file_name: str) -> Sheet:
         columns["gpu_fraction"] = ["1"] * len(sheet)
     for name, kind, _ in columns_of(OfferRow):
         if kind is bool:
-            columns[name] = [_yes_or_blank(cell) for cell in columns[name]]
+            words = {cell: _yes_or_blank(cell) for cell in set(columns[name])}
+            columns[name] = [words[cell] for cell in columns[name]]
     refused = list(sheet.refused)
     lines = _amounts(columns, sheet.lines, given, file_name, refused)
     return Sheet(columns, lines, tuple(refused))
