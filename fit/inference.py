@@ -11,7 +11,8 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from gpudash.catalogue import load_catalogue
-from gpudash.speed import BAND_90_SIGMAS, EngineParameters
+from gpudash.engines import EngineParameters
+from gpudash.speed import BAND_90_SIGMAS
 from gpudash.speed_rows import SetUps, predict, read_set_ups, row_sigma_log
 from gpudash.tables import DATA, numbers, read_columns
 

@@ -7,11 +7,11 @@ import numpy as np
 
 from gpudash.catalogue import Catalogue
 from gpudash.demand import Load, requests_load, weekly_shape
+from gpudash.engines import engine_name
 from gpudash.errors import GpudashError
 from gpudash.model import Model, custom_model, load_model, load_precision
 from gpudash.result import Assumption, Message
 from gpudash.scenario import SOURCED_DEFAULTS, Scenario, fields
-from gpudash.speed import engine_name
 from gpudash.units import MONTHS_PER_YEAR
 
 CUSTOM = "custom"

@@ -90,10 +90,11 @@ def speed(options: Namespace, text: Text) -> dict:
     """Speed and band of a model served on some GPUs; `low` and `high` bound the output tokens per second."""
     from gpudash.assumptions import assume
     from gpudash.catalogue import load_catalogue
+    from gpudash.engines import engine_parameters
     from gpudash.export import plain
     from gpudash.measured import nearest_measured
     from gpudash.memory import maximum_batch
-    from gpudash.speed import Cards, Transformer, engine_parameters, inference_speed
+    from gpudash.speed import Cards, Transformer, inference_speed
 
     hardware = load_catalogue().hardware
     known = assume(_scenario(options), load_catalogue())

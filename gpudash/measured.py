@@ -8,8 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from gpudash.engines import engine_name
 from gpudash.model import load_precision
-from gpudash.speed import engine_name
 from gpudash.tables import DATA, numbers, read_columns, read_yaml
 
 INFERENCE = DATA / "measured" / "inference.csv"

@@ -7,6 +7,7 @@ import numpy as np
 
 from gpudash.candidates import ecosystem_fit
 from gpudash.energy import choice_energy
+from gpudash.engines import is_measured
 from gpudash.extras import reference_egress_usd_per_gb, reference_storage_usd_per_gb_month, stand_in_warnings
 from gpudash.frameworks import (
     FrameworkScores,
@@ -19,7 +20,6 @@ from gpudash.frameworks import (
 from gpudash.purchase_mix import KINDS
 from gpudash.result import Choice, Country, FrameworkRanking, Message, Share, Usd
 from gpudash.scores import ranks, weight_intervals
-from gpudash.speed import is_measured
 from gpudash.tables import DATA, read_yaml
 from gpudash.tco import Costs, bill, mix_plan
 from gpudash.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, TOKENS_PER_MILLION

@@ -9,12 +9,13 @@ from functools import lru_cache
 
 import numpy as np
 
+from gpudash.engines import EngineParameters, card_parameters
 from gpudash.errors import GpudashError
 from gpudash.memory import inference_memory, maximum_batch, training_memory, verdict, weights_gb
 from gpudash.model import load_precision, read_parameters
 from gpudash.result import Message, ShapeVerdict, Sizing
 from gpudash.sizing_runs import sample_columns, training_columns
-from gpudash.speed import Cards, EngineParameters, Transformer, card_parameters, inference_speed
+from gpudash.speed import Cards, Transformer, inference_speed
 from gpudash.tables import DATA, read_yaml
 from gpudash.units import MS_PER_S
 

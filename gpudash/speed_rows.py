@@ -6,21 +6,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from gpudash.engines import EngineParameters, engine_name, engine_of_year, engine_parameters
 from gpudash.errors import GpudashError
 from gpudash.model import custom_model, load_model, load_precision
 from gpudash.result import Message
-from gpudash.speed import (
-    BAND_90_SIGMAS,
-    Cards,
-    EngineParameters,
-    Transformer,
-    decode_step_s,
-    engine_name,
-    engine_of_year,
-    engine_parameters,
-    inference_speed,
-    prefill_s,
-)
+from gpudash.speed import BAND_90_SIGMAS, Cards, Transformer, decode_step_s, inference_speed, prefill_s
 from gpudash.tables import DATA, read_yaml
 from gpudash.units import BYTES_PER_GB, MS_PER_S
 

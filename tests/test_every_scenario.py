@@ -7,12 +7,12 @@ import random
 import pytest
 
 from gpudash.catalogue import load_catalogue
+from gpudash.engines import engine_names
 from gpudash.errors import GpudashError
 from gpudash.evaluate import evaluate
 from gpudash.export import result_json
 from gpudash.model import model_names, precision_names
 from gpudash.scenario import Scenario, bounds, choices, default, fields
-from gpudash.speed import engine_names
 from gpudash.text import Text
 
 CATALOGUE = load_catalogue()

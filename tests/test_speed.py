@@ -8,19 +8,11 @@ import numpy as np
 import pytest
 
 from gpudash.catalogue import load_catalogue
+from gpudash.engines import card_parameters, engine_name, engine_names, engine_parameters, is_measured
 from gpudash.errors import GpudashError
 from gpudash.measured import nearest_measured, sample_gpus, sample_speed
 from gpudash.model import custom_model, load_model
-from gpudash.speed import (
-    Cards,
-    Transformer,
-    card_parameters,
-    engine_name,
-    engine_names,
-    engine_parameters,
-    inference_speed,
-    is_measured,
-)
+from gpudash.speed import Cards, Transformer, inference_speed
 from gpudash.speed_rows import predict_rows
 from gpudash.tables import DATA, read_columns, read_yaml
 from gpudash.training_rows import predict_training_rows
