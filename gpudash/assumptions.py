@@ -11,7 +11,7 @@ from gpudash.engines import engine_name
 from gpudash.errors import GpudashError
 from gpudash.model import Model, custom_model, load_model, load_precision
 from gpudash.result import Assumption, Message
-from gpudash.scenario import SOURCED_DEFAULTS, Scenario, fields
+from gpudash.scenario import SOURCED_DEFAULTS, Scenario
 from gpudash.units import MONTHS_PER_YEAR
 
 CUSTOM = "custom"
@@ -67,7 +67,7 @@ class Known:
 
 def assume(scenario: Scenario, catalogue: Catalogue) -> Known:
     """The scenario with every name resolved; an unknown or not modelled one is refused with a sentence."""
-    _refuse_not_modelled(scenario)
+    _refuse_custom_without_weights(scenario)
     model = resolve_model(scenario.workload)
     work, finance, budget = scenario.workload, scenario.finance, scenario.budget
     latency_counts = work.kind == "inference"
@@ -105,11 +105,7 @@ def resolve_model(work) -> Model:
     return load_model(work.model).with_overrides(**given) if given else load_model(work.model)
 
 
-def _refuse_not_modelled(scenario: Scenario) -> None:
-    """What later versions will compute is refused, never passed over."""
-    path = "finance.owned_servers"
-    if scenario.value(path) != fields()[path].default:
-        raise GpudashError("assumptions.not_modelled", path=path, value=str(scenario.value(path)))
+def _refuse_custom_without_weights(scenario: Scenario) -> None:
     if scenario.priorities.framework == CUSTOM and not scenario.priorities.weights:
         raise GpudashError("assumptions.custom_without_weights")
 

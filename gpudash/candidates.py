@@ -259,6 +259,19 @@ def _hardware_facts(gates: Gates, known, offers, shapes: Shapes) -> None:
     _precision(check, known, shapes, gpu)
 
 
+def software_reason(known, shapes: Shapes, shape: int) -> Message | None:
+    """Why the engine, framework or weight format does not run on a server shape; None where it does."""
+    found = []
+
+    def check(wanted, falls, reason_for) -> None:
+        if wanted and falls[shape]:
+            found.append(reason_for(shape))
+
+    for rule in (_software, _precision):
+        rule(check, known, shapes, lambda row: known.catalogue.hardware.names[shapes.gpu_row[row]])
+    return found[0] if found else None
+
+
 def _software(check, known, shapes: Shapes, gpu) -> None:
     hardware, rows = known.catalogue.hardware, shapes.gpu_row
     vendors, capability = hardware.vendor[rows], np.nan_to_num(hardware.compute_capability[rows])

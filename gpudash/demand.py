@@ -66,17 +66,29 @@ def provisioned_requests_per_s(load_requests_per_s, delay_minutes: float, follow
     return covered + np.maximum(rise, 0) * minutes / MINUTES_PER_HOUR
 
 
-def inference_servers(traffic, load: Load, capacity_requests_per_s, replicas_per_server) -> np.ndarray:
+def inference_servers(
+    traffic,
+    load: Load,
+    capacity_requests_per_s,
+    replicas_per_server,
+    *,
+    served_elsewhere_requests_per_s=0.0,
+    replicas_elsewhere=0,
+) -> np.ndarray:
     """Whole servers needed, [..., distinct months, 168] for one capacity or one per server shape [...].
 
     ceil(load / (capacity × target utilisation)), at least the minimum replicas; an hour without any load needs none
-    when scaling to zero is allowed.
+    when scaling to zero is allowed. What is served elsewhere (one number or one per distinct month, at the target
+    utilisation) takes the lowest part of the load, and its replicas count towards the minimum.
     """
     delay_minutes = traffic.scaling_delay_minutes + traffic.cold_start_minutes
     covered = provisioned_requests_per_s(load.requests_per_s, delay_minutes, traffic.follows_demand)
+    left = covered - np.asarray(served_elsewhere_requests_per_s)[..., None]
+    covered = np.where(left > covered * _ROUNDING, left, 0)
     capacity = np.asarray(capacity_requests_per_s, dtype=float)[..., None, None] * traffic.target_utilisation_fraction
     servers = np.ceil(covered / capacity * (1 - _ROUNDING))
-    least = np.ceil(traffic.minimum_replicas / np.asarray(replicas_per_server, dtype=float))[..., None, None]
+    missing = np.maximum(traffic.minimum_replicas - np.asarray(replicas_elsewhere), 0)[..., None]
+    least = np.ceil(missing / np.asarray(replicas_per_server, dtype=float)[..., None, None])
     if traffic.scale_to_zero:
         least = np.where(covered > 0, least, 0)
     return np.maximum(servers, np.maximum(least, 0)).astype(np.int64)

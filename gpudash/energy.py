@@ -44,8 +44,9 @@ def busy_server_hours(known, requests_per_s: float) -> np.ndarray:
 def choice_energy(known, costs, candidate: int, mix: Plan, requests_per_s: float) -> tuple[float | None, float | None]:
     """kWh and kg CO2e of the mean month of one candidate; None where the card's power or the grid is unknown.
 
-    `requests_per_s`: of one full server. Servers that are let go draw nothing; committed ones that serve nothing idle. Work repeated on spot counts. Where a
-    provider publishes no power usage effectiveness, the industry's average stands in.
+    `requests_per_s`: of one full server. Servers that are let go draw nothing; committed ones that serve nothing idle.
+    Work repeated on spot counts. Where a provider publishes no power usage effectiveness, the industry's average stands
+    in.
     """
     offers, months = known.catalogue.offers, known.scenario.purchase.horizon_months
     offer = costs.rows[candidate]

@@ -10,6 +10,7 @@ from gpudash.candidates import Gates, gate_before_sizing, gate_costs, gate_sizin
 from gpudash.catalogue import Catalogue
 from gpudash.frameworks import FrameworkScores
 from gpudash.model import load_precision
+from gpudash.owned import owned
 from gpudash.path import walk_trees
 from gpudash.recommendation import (
     ALTERNATIVES,
@@ -82,6 +83,7 @@ def evaluate(scenario: Scenario, catalogue: Catalogue) -> Result:
     choices = _with_reasons(known, choose, shown, first, cheapest, len(costs))
     winner = choices.get(first)
     named = [choices.get(c) or (choose(c) if c is not None else None) for c in (cheapest, fastest)]
+    own = None if focus is None else owned(solved, focus, choose(focus), choose.bill(focus))
     billed = dict.fromkeys(c for c in (first, *within[1:2], cheapest) if c is not None)
     return Result(
         scenario=scenario,
@@ -99,12 +101,13 @@ def evaluate(scenario: Scenario, catalogue: Catalogue) -> Result:
         purchase_mix=None if focus is None else choose.mix(focus),
         storage=None if focus is None else costs.extras[costs.extras_of[focus]].placement,
         tco=tuple(choose.bill(candidate) for candidate in billed),
+        owned=own,
         scores={name: ranking(known, costs, scored, orders[name]) for name, scored in scores.items()},
         path=walk_trees(known, solved.gates, costs, None if first is None else costs.rows[first]),
         lower_precision=_lower_precision(known, winner),
         uncertainty=None,
         flips=None,
-        assumptions=ledger(known) + energy.ledger(known),
+        assumptions=ledger(known) + energy.ledger(known) + (own.assumptions if own else ()),
         warnings=known.warnings + result_warnings(known, costs, winner, named[0], first),
     )
 

@@ -37,6 +37,7 @@ def result_json(result: Result, catalogue: Catalogue, text: Text) -> dict[str, A
         "purchase_mix": plain(result.purchase_mix, text),
         "storage": plain(result.storage, text),
         "tco": [_bill(bill, text) for bill in result.tco],
+        "owned": plain(result.owned, text),
         "scores": {name: plain(ranking.rows, text) for name, ranking in result.scores.items()},
         "frameworks": {name: _framework(ranking, text) for name, ranking in result.scores.items()},
         "path": {name: [step_json(step, text) for step in path.steps] for name, path in result.path.items()},

@@ -220,6 +220,7 @@ class Result:
     purchase_mix: Any  # gpudash.purchase_mix detail of the winner
     storage: Any  # gpudash.storage placement of the winner
     tco: tuple[Bill, ...]  # winner, runner-up, cheapest (distinct)
+    owned: Any  # gpudash.owned.Owned beside the winner; None without own servers
     scores: dict[str, FrameworkRanking]
     path: dict[str, Any]  # tree name -> gpudash.tree.Path
     lower_precision: tuple[LowerPrecision, ...]

@@ -181,6 +181,18 @@ class Finance(_Group):
     credit_usd: Annotated[float, Field(ge=0, le=1e12)] = 0.0
     migration_usd: Annotated[float, Field(ge=0, le=1e12)] = 0.0
     owned_servers: Annotated[int, Field(ge=0, le=100_000)] = 0
+    owned_gpu: Name | None = None
+    owned_gpus_per_server: Annotated[int, Field(ge=1, le=72)] | None = None
+    owned_country: Name | None = None
+    owned_server_usd: Annotated[float, Field(ge=0, le=1e8)] | None = None
+    residual_fraction: Fraction | None = None
+    life_years: Annotated[float, Field(ge=1, le=10)] | None = None
+    after_life: Literal["replace", "cloud"] = "replace"
+    pue: Annotated[float, Field(ge=1, le=5)] | None = None
+    electricity_usd_per_kwh: Annotated[float, Field(ge=0, le=10)] | None = None
+    hosting_usd_per_kw_month: Annotated[float, Field(ge=0, le=100_000)] | None = None
+    owned_staff_fte: Annotated[float, Field(ge=0, le=1000)] | None = None
+    maintenance_fraction_per_year: Fraction | None = None
 
 
 class Requirements(_Group):

@@ -71,8 +71,17 @@ class Costs:
 
 def total_costs(known, shapes, sized, rows: np.ndarray) -> Costs:
     """The cheapest purchase mix of every candidate (`rows` of the offers) and all that comes with it."""
+    return _costs(known, rows, *_demand_groups(known, sized, shapes.of_offer[rows]))
+
+
+def costs_of_layers(known, offer: int, demand_layers: Layers) -> Costs:
+    """The one offer as the only candidate, serving these layers: what is left for it when others serve a part."""
+    peak = np.array([int(demand_layers.servers.sum())])
+    return _costs(known, np.array([offer]), (demand_layers,), np.zeros(1, dtype=int), peak, peak)
+
+
+def _costs(known, rows: np.ndarray, groups: tuple[Layers, ...], group_of, servers, last_servers) -> Costs:
     prices = _prices(known, rows)
-    groups, group_of, servers, last_servers = _demand_groups(known, sized, shapes.of_offer[rows])
     compute = np.empty(len(rows))
     unused = np.empty(len(rows))
     served = {kind: np.empty(len(rows)) for kind in KINDS}
@@ -228,21 +237,21 @@ def _demand_groups(known, sized, shape_of: np.ndarray):
     distinct = {need: row for row, need in enumerate(dict.fromkeys(needs))}
     group_of_shape = np.array([distinct[need] for need in needs], dtype=int)
     if known.is_training:
-        groups = tuple(_run_layers(known, count, hours) for count, hours in distinct)
+        groups = tuple(run_layers(known, count, hours) for count, hours in distinct)
         peak = last = np.array([count for count, _ in distinct], dtype=int)
     else:
         first = [needs.index(need) for need in distinct]
-        groups = tuple(_service_layers(known, servers[row]) for row in first)
+        groups = tuple(service_layers(known, servers[row]) for row in first)
         peak = np.array([servers[row][known.load.month_row[0]].max() for row in first], dtype=int)
         last = np.array([servers[row][known.load.month_row[-1]].max() for row in first], dtype=int)
     group_of = group_of_shape[shape_row]
     return groups, group_of, peak[group_of] if len(peak) else peak, last[group_of] if len(last) else last
 
 
-def _service_layers(known, servers: np.ndarray) -> Layers:
-    """Servers per distinct month and hour of the week as layers over the horizon."""
-    month_row, spot_fraction = known.load.month_row, known.scenario.purchase.spot_fraction
-    return _layers_of(servers.tobytes(), servers.shape, tuple(month_row.tolist()), spot_fraction)
+def service_layers(known, servers: np.ndarray, month_row: np.ndarray | None = None) -> Layers:
+    """Servers per distinct month (the load's, unless `month_row` says otherwise) and hour of the week as layers."""
+    rows = known.load.month_row if month_row is None else month_row
+    return _layers_of(servers.tobytes(), servers.shape, tuple(rows.tolist()), known.scenario.purchase.spot_fraction)
 
 
 @lru_cache(maxsize=256)
@@ -252,7 +261,7 @@ def _layers_of(profile: bytes, shape: tuple[int, int], month_row: tuple[int, ...
     return layers(months, firm_servers(months, spot_fraction) if spot_fraction else None)
 
 
-def _run_layers(known, servers: int, run_hours: float) -> Layers:
+def run_layers(known, servers: int, run_hours: float) -> Layers:
     """Training: all servers of a run are needed in the same hours of each month."""
     purchase = known.scenario.purchase
     hours = run_hours_per_month(run_hours, known.scenario.traffic.runs, purchase.horizon_months)

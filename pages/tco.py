@@ -21,6 +21,21 @@ page.more(
     "finance.migration_usd",
     "budget.hard",
 )
+page.more(
+    "more_own",
+    "finance.owned_gpu",
+    "finance.owned_gpus_per_server",
+    "finance.owned_country",
+    "finance.owned_server_usd",
+    "finance.residual_fraction",
+    "finance.life_years",
+    "finance.after_life",
+    "finance.pue",
+    "finance.electricity_usd_per_kwh",
+    "finance.hosting_usd_per_kw_month",
+    "finance.owned_staff_fte",
+    "finance.maintenance_fraction_per_year",
+)
 page.figure(tco.monthly_cost)
 page.side_by_side(lambda: page.figure(overview.cumulative_cost), lambda: page.figure(tco.list_to_paid))
 page.explain("conventions")
