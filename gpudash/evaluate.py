@@ -12,6 +12,7 @@ from gpudash.frameworks import FrameworkScores
 from gpudash.model import load_precision
 from gpudash.owned import owned
 from gpudash.path import walk_trees
+from gpudash.purchase_detail import purchase_detail
 from gpudash.recommendation import (
     ALTERNATIVES,
     Chooser,
@@ -99,6 +100,9 @@ def evaluate(scenario: Scenario, catalogue: Catalogue) -> Result:
         sizing=_sizing(solved, focus),
         demand=None if focus is None else demand_result(known, solved.shapes, solved.sized, costs, focus),
         purchase_mix=None if focus is None else choose.mix(focus),
+        purchase_detail=None
+        if focus is None
+        else purchase_detail(known, costs, focus, choose.mix(focus), choose.bill(focus)),
         storage=None if focus is None else costs.extras[costs.extras_of[focus]].placement,
         tco=tuple(choose.bill(candidate) for candidate in billed),
         owned=own,

@@ -35,6 +35,7 @@ def result_json(result: Result, catalogue: Catalogue, text: Text) -> dict[str, A
         "sizing": plain(result.sizing, text),
         "demand": plain(result.demand, text),
         "purchase_mix": plain(result.purchase_mix, text),
+        "purchase_detail": plain(result.purchase_detail, text),
         "storage": plain(result.storage, text),
         "tco": [_bill(bill, text) for bill in result.tco],
         "owned": plain(result.owned, text),

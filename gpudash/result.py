@@ -218,6 +218,7 @@ class Result:
     sizing: Sizing
     demand: Demand | None
     purchase_mix: Any  # gpudash.purchase_mix detail of the winner
+    purchase_detail: Any  # gpudash.purchase_detail.PurchaseDetail of the winner
     storage: Any  # gpudash.storage placement of the winner
     tco: tuple[Bill, ...]  # winner, runner-up, cheapest (distinct)
     owned: Any  # gpudash.owned.Owned beside the winner; None without own servers

@@ -71,16 +71,17 @@ class Costs:
 
 def total_costs(known, shapes, sized, rows: np.ndarray) -> Costs:
     """The cheapest purchase mix of every candidate (`rows` of the offers) and all that comes with it."""
-    return _costs(known, rows, *_demand_groups(known, sized, shapes.of_offer[rows]))
+    groups, group_of, servers, last_servers = _demand_groups(known, sized, shapes.of_offer[rows])
+    return _costs(known, rows, groups, group_of, servers=servers, last_servers=last_servers)
 
 
 def costs_of_layers(known, offer: int, demand_layers: Layers) -> Costs:
     """The one offer as the only candidate, serving these layers: what is left for it when others serve a part."""
     peak = np.array([int(demand_layers.servers.sum())])
-    return _costs(known, np.array([offer]), (demand_layers,), np.zeros(1, dtype=int), peak, peak)
+    return _costs(known, np.array([offer]), (demand_layers,), np.zeros(1, dtype=int), servers=peak, last_servers=peak)
 
 
-def _costs(known, rows: np.ndarray, groups: tuple[Layers, ...], group_of, servers, last_servers) -> Costs:
+def _costs(known, rows: np.ndarray, groups: tuple[Layers, ...], group_of, *, servers, last_servers) -> Costs:
     prices = _prices(known, rows)
     compute = np.empty(len(rows))
     unused = np.empty(len(rows))
@@ -189,8 +190,7 @@ def demand_result(known, shapes, sized, costs: Costs, candidate: int) -> Demand:
 
 def _prices(known, rows: np.ndarray) -> Prices:
     offers, purchase = known.catalogue.offers, known.scenario.purchase
-    taken_off = {entry.provider: entry.discount_fraction for entry in purchase.negotiated_discounts}
-    paid = np.array([1 - taken_off.get(name, 0.0) for name in offers.provider_names])[offers.provider_row[rows]]
+    paid = paid_fraction(known, rows)
     rework = _rework_fraction(known, rows)
     if known.is_training or purchase.spot_fraction > 0:
         spot = offers.spot_usd_per_hour[rows] * paid * (1 + rework)
@@ -210,15 +210,31 @@ def _prices(known, rows: np.ndarray) -> Prices:
     )
 
 
-def _rework_fraction(known, rows: np.ndarray) -> np.ndarray:
-    """Extra hours on spot; an unknown interruption rate is taken as the worst known. Serving keeps no checkpoints."""
+def paid_fraction(known, rows: np.ndarray) -> np.ndarray:
+    """Share of every compute price that is left after the discount negotiated with the provider, taken off once."""
+    offers = known.catalogue.offers
+    taken_off = {entry.provider: entry.discount_fraction for entry in known.scenario.purchase.negotiated_discounts}
+    return np.array([1 - taken_off.get(name, 0.0) for name in offers.provider_names])[offers.provider_row[rows]]
+
+
+def interruption_fraction(known, rows: np.ndarray) -> np.ndarray:
+    """Share of spot servers taken back per month: the user's, else the catalogue's, else the worst known."""
     offers, purchase = known.catalogue.offers, known.scenario.purchase
     monthly = offers.interruption_fraction_per_month
     if purchase.interruption_fraction_per_month is not None:
         monthly = np.full(len(offers), purchase.interruption_fraction_per_month)
-    monthly = np.where(np.isnan(monthly), np.nanmax(monthly, initial=0.0), monthly)[rows]
-    checkpoint = 0.0 if known.scenario.workload.kind == "inference" else purchase.checkpoint_minutes
-    return spot_rework_fraction(mean_time_between_interruptions_h(monthly), checkpoint, purchase.restart_minutes)
+    return np.where(np.isnan(monthly), np.nanmax(monthly, initial=0.0), monthly)[rows]
+
+
+def checkpoint_minutes(known) -> float:
+    """Time of one checkpoint; serving keeps none."""
+    return 0.0 if known.scenario.workload.kind == "inference" else known.scenario.purchase.checkpoint_minutes
+
+
+def _rework_fraction(known, rows: np.ndarray) -> np.ndarray:
+    """Extra hours on spot for what is lost and started again."""
+    mean_time_h = mean_time_between_interruptions_h(interruption_fraction(known, rows))
+    return spot_rework_fraction(mean_time_h, checkpoint_minutes(known), known.scenario.purchase.restart_minutes)
 
 
 def _demand_groups(known, sized, shape_of: np.ndarray):
