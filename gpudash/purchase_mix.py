@@ -122,7 +122,11 @@ class _Choice:
     reserved_3y: np.ndarray  # (offers, three-year terms)
     reserved_1y: np.ndarray  # (offers, years)
     monthly: np.ndarray  # (offers, periods)
-    feasible: np.ndarray
+    layer_usd: np.ndarray  # (offers, groups), the cheapest purchase of one server over all periods
+
+    @property
+    def feasible(self) -> np.ndarray:
+        return np.isfinite(self.layer_usd).all(axis=1)
 
 
 def best_mix(
@@ -212,6 +216,20 @@ def plan(demand_layers: Layers, *, commitment_cap_servers: int | None = None, **
         curve_servers=demand_layers.stacked_servers[1:],
         curve_hours=_curve_hours(demand_layers, prices, choice),
     )
+
+
+def server_usd(
+    demand_layers: Layers, *, commitment_cap_servers: int | None = None, **usd_per_hour: float
+) -> np.ndarray:
+    """What each server of the stack costs in the cheapest mix of one offer, lowest layer first; infinite if not sold.
+
+    The sum of the first n is the cheapest mix of the lowest n layers; of all of them, the total of `best_mix`.
+    """
+    if commitment_cap_servers is not None:
+        demand_layers = demand_layers.split_at(commitment_cap_servers)
+    prices = _Prices.of(**{kind: usd_per_hour.get(f"{kind}_usd_per_hour", np.nan) for kind in KINDS})
+    view = demand_layers if np.isfinite(prices.monthly[0]) else demand_layers.by_year
+    return np.repeat(_choose(view, prices, commitment_cap_servers).layer_usd[0], demand_layers.servers)
 
 
 def mix(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -375,7 +393,7 @@ def _choose(view: Layers, prices: _Prices, cap: int | None) -> _Choice:
 
     reserved_1y = np.maximum(reserved_1y, reserved_3y[:, year // LONG_TERM_YEARS])
     monthly = np.maximum(monthly, reserved_1y[:, view.year])
-    return _Choice(reserved_3y, reserved_1y, monthly, np.isfinite(cheapest).all(axis=(1, 2)))
+    return _Choice(reserved_3y, reserved_1y, monthly, cheapest.sum(axis=1))
 
 
 def _pay_as_you_go_usd(view: Layers, prices: _Prices) -> np.ndarray:

@@ -1,0 +1,132 @@
+"""Two types side by side: never dearer than the best single one, and the cheapest of its form whatever bounds skip."""
+
+import numpy as np
+import pytest
+
+from gpudash import mixed_fleet as module
+from gpudash.assumptions import assume
+from gpudash.catalogue import load_catalogue
+from gpudash.demand import inference_servers
+from gpudash.evaluate import evaluate, solve
+from gpudash.layers import layers
+from gpudash.mixed_fleet import mixed_fleet
+from gpudash.purchase_mix import best_mix, server_usd
+from gpudash.scenario import Scenario
+
+BIG_CLOUDS = {
+    "workload": {"model": "llama-3.1-8b"},
+    "traffic": {"peak_requests_per_s": 100},
+    "requirements": {"providers_in": ["AWS", "Azure", "GCP"]},
+}
+
+
+@pytest.fixture(scope="module")
+def catalogue():
+    return load_catalogue()
+
+
+def scenario(**changes) -> Scenario:
+    return Scenario.read(BIG_CLOUDS).with_values({path.replace("__", "."): value for path, value in changes.items()})
+
+
+@pytest.fixture(scope="module")
+def fleet(catalogue):
+    return mixed_fleet(scenario(), catalogue)
+
+
+def test_two_types_can_be_cheaper_than_one_and_the_gain_is_in_money(fleet, catalogue):
+    assert fleet.single_usd == pytest.approx(evaluate(scenario(), catalogue).cheapest.tco_usd)
+    assert fleet.gain_usd == pytest.approx(fleet.single_usd - fleet.total_usd)
+    assert fleet.gain_usd > 0
+    assert fleet.base.gpu != fleet.peak.gpu
+    assert fleet.total_usd == pytest.approx(
+        fleet.base.compute_usd + fleet.peak.compute_usd
+    )  # nothing else is asked for
+
+
+def test_base_and_peak_together_serve_every_hour(fleet, catalogue):
+    """The parts recomputed from the load: what the base cannot take, the peak does."""
+    solved = solve(assume(scenario(), catalogue))
+    known, sized, offers = solved.known, solved.sized, catalogue.offers
+
+    def shape(part):
+        return int(solved.shapes.of_offer[np.flatnonzero(offers.id == part.offer)[0]])
+
+    traffic = known.scenario.traffic
+    one, two = shape(fleet.base), shape(fleet.peak)
+    alone = inference_servers(traffic, known.load, sized.requests_per_s[one], sized.replicas_per_server[one])
+    base = np.minimum(alone, fleet.base.servers)
+    taken = fleet.base.servers * sized.requests_per_s[one] * traffic.target_utilisation_fraction
+    rest = inference_servers(
+        traffic, known.load, sized.requests_per_s[two], sized.replicas_per_server[two],
+        served_elsewhere_requests_per_s=taken, replicas_elsewhere=fleet.base.servers,
+    )  # fmt: skip
+    capacity = taken + rest * sized.requests_per_s[two] * traffic.target_utilisation_fraction
+    assert (capacity >= known.load.requests_per_s - 1e-9).all()
+    hours = 36 * 730 / 168
+    assert fleet.base.served_hours == pytest.approx(base.sum() * hours)
+    assert fleet.peak.served_hours == pytest.approx(rest.sum() * hours)
+    for part, servers in ((fleet.base, base), (fleet.peak, rest)):
+        row = np.flatnonzero(solved.costs.rows == np.flatnonzero(offers.id == part.offer)[0])
+        months = np.repeat(servers, 36, axis=0)
+        assert part.compute_usd == pytest.approx(
+            best_mix(layers(months), **solved.costs.prices.mix_arguments(row)).total_usd[0]
+        )
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"traffic__growth_fraction_per_month": 0.03},
+        {"purchase__spot_fraction": 0.4},
+        {"purchase__commitment_cap_servers": 3},
+        {"traffic__minimum_replicas": 12},
+        {"finance__support_plan": "Business", "finance__credit_usd": 50_000, "finance__staff_fte": 0.5},
+        {"traffic__shape": "bursty"},
+    ],
+)
+def test_what_the_bounds_skip_could_not_have_been_cheaper(catalogue, monkeypatch, changes):
+    asked = scenario(traffic__peak_requests_per_s=60, **changes)
+    quick = mixed_fleet(asked, catalogue)
+    monkeypatch.setattr(module._Fleet, "_least_peak_usd", lambda _, base, numbers, peak: np.full(len(numbers), -1e12))
+    slow = mixed_fleet(asked, catalogue)
+    assert quick.total_usd == pytest.approx(slow.total_usd, rel=1e-9)
+    assert quick.total_usd <= quick.single_usd
+
+
+def test_a_fleet_of_one_provider_stays_with_it(catalogue):
+    together = mixed_fleet(scenario(), catalogue, one_provider=True)
+    assert together.base.provider == together.peak.provider
+    assert together.one_provider
+    assert 0 < together.gain_usd <= mixed_fleet(scenario(), catalogue).gain_usd
+
+
+def test_where_one_type_is_best_nothing_is_gained(catalogue):
+    small = mixed_fleet(scenario(traffic__peak_requests_per_s=0.1), catalogue)
+    assert small.gain_usd == 0
+    assert small.base is None
+    assert small.total_usd == small.single_usd
+
+
+def test_runs_and_impossible_wishes_have_no_fleet(catalogue):
+    assert mixed_fleet(Scenario.read({"workload": {"kind": "training"}}), catalogue) is None
+    assert mixed_fleet(scenario(requirements__gpus_in=["T4"], workload__model="llama-3.1-405b"), catalogue) is None
+
+
+def test_each_server_of_a_stack_pays_its_own_layer_and_together_they_pay_the_mix():
+    rng = np.random.default_rng(5)
+    for number in range(50):
+        demand = rng.integers(0, rng.integers(1, 12) + 1, (24, 20))
+        firm = np.floor(demand * rng.uniform()).astype(int)
+        prices = {
+            "on_demand_usd_per_hour": 10.0, "spot_usd_per_hour": 10 * rng.uniform(0.3, 1.1),
+            "reserved_1y_usd_per_hour": 10 * rng.uniform(0.4, 1.0),
+            "reserved_3y_usd_per_hour": 10 * rng.uniform(0.2, 0.9),
+            "monthly_usd_per_hour": 10 * rng.uniform(0.5, 1.0) if number % 2 else float("nan"),
+        }  # fmt: skip
+        cap = None if number % 3 else int(rng.integers(0, 12))
+        each = server_usd(layers(demand, firm), commitment_cap_servers=cap, **prices)
+        assert len(each) == demand.max()
+        total = best_mix(layers(demand, firm), commitment_cap_servers=cap, **prices).total_usd[0]
+        assert each.sum() == pytest.approx(total)
