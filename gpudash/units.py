@@ -1,6 +1,11 @@
-"""The one place for hours, bytes and their conversions."""
+"""The one place for hours, bytes and their conversions.
 
-HOURS_PER_YEAR = 8760  # 365 days; leap years are not counted, and every page says so
+A year has 8,760 hours and a month a twelfth of that, 730, whatever the calendar says: prices per month and per year are
+compared on the same footing. A leap year's extra day (24 h, 0.27 %) is not billed, and a week has 168 hours also where
+the clocks change: the 23-hour day of spring and the 25-hour day of autumn cancel over a year. Every page says so.
+"""
+
+HOURS_PER_YEAR = 8760
 MONTHS_PER_YEAR = 12
 HOURS_PER_MONTH = HOURS_PER_YEAR / MONTHS_PER_YEAR  # 730
 HOURS_PER_WEEK = 168
