@@ -13,6 +13,8 @@ page.more(
     "requirements.gpus_in",
     "requirements.compliance",
     "requirements.framework",
+    "requirements.framework_version",
+    "requirements.cuda_version",
     "requirements.minimum_sla_fraction",
     "requirements.minimum_bandwidth_gb_per_s",
     "requirements.minimum_fp16_tflops",

@@ -44,17 +44,14 @@ page.more(
     "traffic.hourly_shape",
 )
 page.more(
-    "more_training",
-    "workload.optimizer",
-    "workload.zero_stage",
-    "workload.recomputation",
-    "workload.micro_batch",
+    "more_training", "workload.optimizer", "workload.zero_stage", "workload.recomputation", "workload.micro_batch"
 )
 page.section("section_memory")
 page.figure(workload.memory_per_gpu)
 page.folded_table(workload.verdicts)
 page.section("section_speed")
 page.figure(workload.speed)
+page.folded_table(workload.nearest)
 page.figure(workload.cost_against_speed)
 page.section("section_week")
 page.figure(workload.week)

@@ -14,8 +14,8 @@ from ui.literal import cell, literal
 
 PAGES = ("overview", "recommendation", "workload", "scores", "tco", "purchase_mix", "storage", "evidence")
 TITLE_TOPICS = {"scores": "scores_page", "storage": "storage_page"}
-# Refused until they are modelled, so no page asks for them.
-NOT_ASKED = {"finance.owned_servers", "requirements.framework_version", "requirements.cuda_version"}
+# Refused until it is modelled, so no page asks for it.
+NOT_ASKED = {"finance.owned_servers"}
 
 
 @pytest.fixture(autouse=True)

@@ -18,8 +18,8 @@ def ledger(result: Result, text: Text) -> Table:
         (text("evidence.column_name"), [entry_name(entry, text) for entry in entries]),
         (text("evidence.column_value"), [entry_value(entry, text) for entry in entries]),
         (text("evidence.column_origin"), [text(f"common.origin.{entry.origin}") for entry in entries]),
-        (text("evidence.column_source"), [entry.source for entry in entries]),
         (text("evidence.column_date"), [text.date(entry.as_of) if entry.as_of else "" for entry in entries]),
+        (text("evidence.column_source"), [entry.source for entry in entries]),
     ]
     return table(text("evidence.ledger_title", count=text.number(len(entries))), columns)
 

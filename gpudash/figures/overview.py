@@ -170,7 +170,7 @@ def purchase_split(result: Result, text: Text) -> go.Figure | None:
     shares = {way: share for way in KINDS if (share := choice.purchase_split.get(way, 0)) > 0}
     most = max(shares, key=shares.get)
     chart = figure(
-        text("figures.split", share=text.percent(shares[most]), way=text(f"common.way.{most}")),
+        text(f"figures.split_{most}", share=text.percent(shares[most])),
         source=_unused_line(choice, result, text),
         x=text("figures.split_x"),
         height=150,

@@ -7,6 +7,7 @@ from gpudash.figures._choices import leading, price_source, short_name
 from gpudash.figures._money import money_of
 from gpudash.figures._table import Table, table
 from gpudash.figures._theme import CATEGORICAL, GREY, LINE_HEIGHT, MAIN, QUIET, WARNING, figure, marker, plain, wrapped
+from gpudash.measured import nearest_measured
 from gpudash.memory import InferenceMemory
 from gpudash.result import Result, ShapeVerdict
 from gpudash.text import Text
@@ -123,6 +124,37 @@ def speed(result: Result, text: Text) -> go.Figure | None:
     )
     chart.update_yaxes(autorange="reversed")
     return chart
+
+
+def nearest(result: Result, text: Text) -> Table | None:
+    """The published measurements most like the chosen set-up, to hold the prediction against."""
+    choice, scenario = leading(result), result.scenario
+    if choice is None or not choice.output_tokens_per_s_per_server:
+        return None
+    rows = nearest_measured(
+        result.sizing.model,
+        choice.gpu,
+        weight_precision=result.sizing.weight_precision,
+        engine=scenario.workload.engine,
+        gpu_count=choice.tensor_parallel,
+        batch_size=choice.batch_size,
+        context_tokens=scenario.workload.context_tokens,
+        output_tokens=scenario.workload.output_tokens,
+    )
+    columns = [
+        (text("workload.column_model"), [row.model for row in rows]),
+        (text("workload.column_gpu"), [f"{row.gpu_count} × {row.gpu}" for row in rows]),
+        (text("workload.column_engine"), [row.engine for row in rows]),
+        (text("workload.column_precision"), [row.weight_precision for row in rows]),
+        (text("workload.column_batch"), [row.batch_size for row in rows], "number"),
+        (text("workload.column_in"), [row.context_tokens for row in rows], "number"),
+        (text("workload.column_out"), [row.output_tokens for row in rows], "number"),
+        (text("workload.column_speed"), [row.output_tokens_per_s for row in rows], "number"),
+        (text("workload.column_tpot"), [row.tpot_ms for row in rows], "number"),
+        (text("workload.column_date"), [text.date(row.as_of) if row.as_of else "" for row in rows]),
+        (text("workload.column_source"), [row.source for row in rows]),
+    ]
+    return table(text("workload.nearest_title"), columns, text("workload.nearest_source"))
 
 
 def week(result: Result, text: Text) -> go.Figure | None:
