@@ -45,7 +45,8 @@ Public statements of what runs where (data/measured/deployments.csv, rows that n
 minimum count as fits. No row of this file was used to fit a parameter. Two choices could be steered by it, the context
 of rows that name none and the fixed memory of a serving engine: held out, they are chosen without the rows judged. What
 engines do by default comes from their documentation, but was written down with these statements at hand, so statements
-collected later may agree somewhat less.
+collected later may agree somewhat less. Of choices that agree equally often the one that asks for most memory is taken;
+with the one that asks for least, two rows fewer agree.
 """
 MISSES_NOTE = """
 What is missed, and why. Serving: models whose layers were not published (their size is all that is known), refusals
@@ -200,7 +201,8 @@ def held_out_verdicts(groups: np.ndarray) -> Verdicts:
     """Verdicts with the two choices that rows could steer made anew without the rows of each group.
 
     They are the context of rows that name none and the fixed memory of a serving engine; everything else comes from
-    documentation or from data/measured/memory.csv.
+    documentation or from data/measured/memory.csv. Of choices that agree equally often the one that asks for most memory
+    is taken, as in the fit: a set-up that does not fit is worse than an idle gigabyte.
     """
     tried = []
     for context, fixed in product(VERDICT_CHOICES["context_tokens"], VERDICT_CHOICES["fixed_gb"]):
@@ -210,7 +212,8 @@ def held_out_verdicts(groups: np.ndarray) -> Verdicts:
     predicted = tried[0].predicted.copy()
     for group in np.unique(groups):
         held = groups == group
-        best = int(agrees[:, ~held].mean(axis=1).argmax())
+        agreement = agrees[:, ~held].mean(axis=1)
+        best = int(np.flatnonzero(agreement == agreement.max())[-1])
         predicted[held] = tried[best].predicted[held]
     return replace(tried[0], predicted=predicted)
 

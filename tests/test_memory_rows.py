@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fit.memory import read_measured, read_verdicts
+from fit.memory import held_out_verdicts, random_folds, read_measured, read_verdicts
 from gpudash.catalogue import load_catalogue
 from gpudash.memory_rows import BAND_SIGMAS, fit_rows, memory_rows
 from gpudash.serving_memory import kv_cache_gb, weights_gb
@@ -31,6 +31,12 @@ def test_public_statements_of_what_runs_are_agreed_with():
     assert verdicts.agrees[serving].mean() >= 0.92
     assert verdicts.agrees[~serving].mean() >= 0.80
     assert (called_fits & verdicts.is_refused).sum() <= 0.08 * verdicts.is_refused.sum()
+
+
+def test_statements_that_no_choice_has_seen_are_agreed_with():
+    verdicts = read_verdicts()
+    for groups in (random_folds(len(verdicts.stated)), verdicts.source):
+        assert held_out_verdicts(groups).agrees.mean() >= 0.92
 
 
 def test_published_memory_is_predicted_and_seldom_too_low():
