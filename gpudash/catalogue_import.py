@@ -67,7 +67,7 @@ def inspect_file(content: bytes, file_name: str, catalogue: Catalogue, *, mappin
     """The format and headings of a file, and what must still be answered; `answers` are those of `Answers`."""
     given = answers_of(answers, catalogue)
     sheet = read_sheet(content, file_name, given.sheet)
-    kind = format_of(sheet)
+    kind = format_of(sheet, mapping)
     questions = questions_of(kind, sheet, mapping_of(mapping, kind, sheet, file_name), given, catalogue)
     return FileShape(kind, tuple(sheet.columns), len(sheet) + len(sheet.refused), questions)
 
@@ -85,7 +85,7 @@ def import_offers(
     """
     given = answers_of(answers, catalogue)
     sheet = read_sheet(content, file_name, given.sheet)
-    kind = format_of(sheet)
+    kind = format_of(sheet, mapping)
     mapping = mapping_of(mapping, kind, sheet, file_name)
     questions = questions_of(kind, sheet, mapping, given, catalogue)
     if questions:

@@ -64,8 +64,10 @@ def answers_of(answers: Mapping[str, str | None], catalogue: Catalogue) -> Answe
     return given
 
 
-def format_of(sheet: Sheet) -> str:
-    """Which of FORMATS the headings are; our own needs all its obligatory columns but those an answer can give."""
+def format_of(sheet: Sheet, mapping: Mapping[str, str] | None = None) -> str:
+    """Which of FORMATS the headings are; a mapping makes any sheet a vendor's."""
+    if mapping:
+        return "vendor"
     headings = sheet.columns.keys()
     if {"provider", "instance", "gpu", "gpus_per_server"} <= headings and any(name in headings for name in PRICES):
         return "gpudash"

@@ -18,6 +18,7 @@ COLUMNS = tuple(name for name, _, _ in columns_of(OfferRow))
 PRICES = tuple(name for name, kind, _ in columns_of(OfferRow) if kind is Price)
 KEY = ("provider", "instance", "region")
 _HARDWARE = ("gpu", "gpus_per_server", "gpu_fraction", "price_unit", "currency")
+_NO_PRICE_FROM_USD_PER_HOUR = 1e12  # our choice: beyond all the money there is, so a slip and no price
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\u202a-\u202e\u2066-\u2069]|^[=+@]")
 
 
@@ -163,7 +164,7 @@ def _blank_what_is_no_price(rows: _Rows, catalogue: Catalogue) -> int:
     count = 0
     for name, usd_per_hour in _usd_per_hour(rows, catalogue).items():
         cells = rows.columns[name]
-        for row in np.flatnonzero(~(usd_per_hour >= floor)):
+        for row in np.flatnonzero(~((usd_per_hour >= floor) & (usd_per_hour < _NO_PRICE_FROM_USD_PER_HOUR))):
             count += cells[row] != ""
             cells[row] = ""
     return count

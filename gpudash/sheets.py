@@ -5,7 +5,10 @@ Every refusal is a sentence. What a file is, its first bytes decide and not its 
 
 import csv
 import io
+import lzma
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -21,6 +24,20 @@ COLUMNS = 100
 CELLS = 8_000_000
 CHARACTERS = 2_000
 _ROWS_AT_ONCE = 5_000
+
+# What the standard library raises for a damaged, encrypted or unknown zip.
+ARCHIVE_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    NotImplementedError,
+    RuntimeError,
+    EOFError,
+    OSError,
+    ValueError,
+    OverflowError,
+)
 
 _DELIMITERS = ",;\t|"
 _OTHER_KINDS = {
@@ -233,7 +250,7 @@ def _check_archive(content: bytes, file_name: str) -> None:
                             kind="XLSX",
                             problem=f"DOCTYPE in {part.filename}",
                         )
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
+    except ARCHIVE_ERRORS as error:
         raise GpudashError("catalogue_import.damaged", file=file_name, kind="XLSX", problem=_short(error)) from None
 
 
@@ -251,6 +268,7 @@ def _parquet_rows(content: bytes, file_name: str) -> Iterator[tuple[int, list[st
         yield 1, list(file.schema_arrow.names)
         line = 1
         for batch in file.iter_batches(batch_size=20_000):
+            batch.validate(full=True)
             for row in zip(*map(_texts, batch.columns)):
                 line += 1
                 yield line, list(row)

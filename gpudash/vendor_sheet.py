@@ -159,7 +159,7 @@ def _disagreement(row: dict[str, str], per_gpu: str, given: Answers) -> Message 
     gpus = _float(row["gpus_per_server"]) * _float(row.get("gpu_fraction", "1"))
     computed = price if row["price_unit"] == "gpu" else price / gpus if gpus else float("nan")
     stated = _float(_in_our_unit(per_gpu, given.period, given.term or "reserved_1y")) if per_gpu else float("nan")
-    if not abs(stated - computed) > _DISAGREE_ABOVE * computed:
+    if not _DISAGREE_ABOVE * computed < abs(stated - computed) < 1e12:
         return None
     return Message.of("catalogue_import.disagree", stated=stated, computed=computed, price=price)
 

@@ -2,7 +2,9 @@
 
 import csv
 import io
+import random
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from gpudash.tables import DATA
 from gpudash.text import Text
 
 CATALOGUE = load_catalogue()
+FEEDS = Path(__file__).parent / "feeds"
 OWN = {
     "provider": "Own Cloud",
     "instance": "l4.1x",
@@ -665,3 +668,48 @@ def test_every_reason_can_be_said_in_both_languages():
     )
     assert len(report.refused) == 5
     assert all(Text(language).say(row.because) for row in report.refused for language in ("en", "zh"))
+
+
+def damaged(content, dice):
+    """The content with a few bytes changed, taken out, or put in."""
+    content = bytearray(content)
+    for _ in range(dice.choice([1, 2, 5, 20])):
+        position = dice.randrange(len(content) or 1)
+        length = dice.choice([0, 1, 1, 20])
+        pieces = [
+            b"",
+            b'"',
+            b",",
+            b"\n",
+            b"1e308",
+            b"\0",
+            b"nan",
+            b"\xe9",
+            b"1,234",
+            b"$",
+            bytes([dice.randrange(256)]),
+        ]
+        content[position : position + length] = dice.choice(pieces)
+    return bytes(content)
+
+
+@pytest.mark.parametrize("kind", ["own", "vendor", "skypilot", "gpuhunt", "xlsx", "parquet"])
+def test_whatever_is_damaged_in_a_file_is_answered_with_rows_and_sentences(kind):
+    samples = {
+        "own": lambda: sheet({}, {"instance": "b"}, base=OWN),
+        "vendor": lambda: sheet({}, {"Flavor": "b"}, base=VENDOR),
+        "skypilot": (FEEDS / "skypilot_aws.csv").read_bytes,
+        "gpuhunt": (FEEDS / "gpuhunt_aws.csv").read_bytes,
+        "xlsx": lambda: xlsx(rows=cells(*OWN) + cells(*OWN.values(), row=2)),
+        "parquet": lambda: parquet({name: [value, value] for name, value in OWN.items()}),
+    }
+    content, dice = samples[kind](), random.Random(8)
+    mapping = MAPPING if kind == "vendor" else None
+    for _ in range(150):
+        try:
+            report = import_offers(damaged(content, dice), "x", CATALOGUE, mapping=mapping, **ANSWERS)
+        except GpudashError as error:
+            sentences = [str(error)]
+        else:
+            sentences = [Text("zh").say(row.because) for row in (*report.refused, *report.notes)]
+        assert all(sentences)

@@ -153,7 +153,7 @@ def _size(hardware: Hardware, row: int, memory_gb: float) -> tuple[int, float]:
         if "MIG" not in hardware.names[other] and _near(memory_gb, hardware.memory_gb[other], 0.1):
             return other, 1.0
     part = _part(memory_gb / hardware.memory_gb[row])
-    if part < 1 and _near(1 / part, round(1 / part), 1e-9):
+    if 1 / 17 < part < 1 and _near(1 / part, round(1 / part), 1e-9):
         return row, part
     raise ValueError(memory_gb)
 

@@ -11,7 +11,7 @@ from functools import partial
 
 from gpudash.errors import GpudashError
 from gpudash.feeds import Context, Feed, Fetch, cards, feed_facts, left_out, machine, our_sheet, per_hour, with_heading
-from gpudash.sheets import UNPACKED_MEGABYTES, Sheet, read_sheet
+from gpudash.sheets import ARCHIVE_ERRORS, UNPACKED_MEGABYTES, Sheet, read_sheet
 
 HEADING = frozenset({"instance_name", "location", "price", "gpu_count", "gpu_name", "spot"})
 _SPOT = {"true": True, "false": False}
@@ -49,7 +49,7 @@ def unzipped(content: bytes, member: str) -> bytes:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive, archive.open(member) as file:
             unpacked = file.read(limit + 1)
-    except (zipfile.BadZipFile, KeyError, NotImplementedError, RuntimeError, EOFError, OSError, ValueError):
+    except (KeyError, *ARCHIVE_ERRORS):
         raise GpudashError("catalogue_refresh.not_the_format", file=member, expected="ZIP") from None
     if len(unpacked) > limit:
         raise GpudashError("catalogue_import.unpacked", file=member, limit=UNPACKED_MEGABYTES)
