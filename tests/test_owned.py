@@ -5,6 +5,7 @@ import pytest
 from gpudash.catalogue import load_catalogue
 from gpudash.errors import GpudashError
 from gpudash.evaluate import evaluate
+from gpudash.owned_count import owned_counts
 from gpudash.scenario import Scenario
 from gpudash.text import Text
 
@@ -179,3 +180,34 @@ def test_every_figure_of_own_servers_is_in_the_ledger(hybrid):
         "owned.residual_fraction_after_3_years",
     } <= set(names)
     assert len(names) == len(set(names))
+
+
+def test_the_best_number_of_own_servers_is_the_cheapest_of_all_numbers(catalogue):
+    cheap_space = {"finance__owned_staff_fte": 0, "finance__owned_server_usd": 150_000, "traffic__shape": "flat"}
+    groups = Scenario.read(HYBRID).with_values({path.replace("__", "."): value for path, value in cheap_space.items()})
+    found = owned_counts(groups, catalogue)
+    assert [fleet.servers for fleet in found.fleets] == list(range(1, len(found.fleets) + 1))
+    assert found.fleets[-1].cloud_servers == 0
+    assert all(fleet.cloud_servers > 0 for fleet in found.fleets[:-1])
+    assert found.best.total_usd == min(fleet.total_usd for fleet in found.fleets)
+    for fleet in found.fleets[:: len(found.fleets) - 1]:
+        alone = run(catalogue, finance__owned_servers=fleet.servers, **cheap_space).owned
+        assert alone.total_usd == pytest.approx(fleet.total_usd)
+
+
+def test_where_own_servers_never_pay_no_number_is_best(catalogue):
+    assert owned_counts(Scenario.read(HYBRID).with_value("finance.owned_server_usd", 5_000_000), catalogue).best is None
+    cannot = owned_counts(Scenario.read({"finance": {"owned_gpu": "A30"}}), catalogue)
+    assert cannot.best is None
+    assert cannot.fleets[0].because.code == "owned.no_price"
+
+
+def test_for_a_run_the_fewest_own_servers_are_those_of_the_run(catalogue):
+    run_of_two_days = {
+        "workload": {"kind": "training", "training_tokens_b": 100, "deadline_days": 2},
+        "finance": {"owned_gpu": "H100 SXM"},
+    }
+    found = owned_counts(Scenario.read(run_of_two_days), catalogue)
+    assert found.fleets[0].because.code == "owned.too_few_for_a_run"
+    assert found.fleets[-1].because is None
+    assert found.fleets[-1].cloud_servers == 0
