@@ -23,6 +23,7 @@ page.more(
 )
 page.more(
     "more_own",
+    "finance.owned_servers",
     "finance.owned_gpu",
     "finance.owned_gpus_per_server",
     "finance.owned_country",
