@@ -99,33 +99,32 @@ def mapping_of(mapping: Mapping[str, str] | None, kind: str, sheet: Sheet, file_
 def questions_of(
     kind: str, sheet: Sheet, mapping: Mapping[str, str], given: Answers, catalogue: Catalogue
 ) -> tuple[Question, ...]:
-    """What the format and the mapping leave open, in a fixed order."""
-    headings = tuple(sheet.columns)
-    open_: dict[str, tuple[str, ...]] = {}
-    if kind in ("skypilot", "gpuhunt"):
-        open_ = {"provider": (), "as_of": ()}
+    """What the format and the mapping leave open, in a fixed order; the kind only of a provider we do not know."""
+    if kind == "vendor":
+        asked = _asked_of_a_vendor(sheet, mapping, given, catalogue)
     elif kind == "gpudash":
-        open_ = {name: () for name in COLUMNS if name not in _OPTIONAL}
-        open_ |= {"price_unit": PRICE_UNITS, "kind": KINDS, "currency": tuple(sorted(catalogue.exchange_rates))}
+        asked = {name: () for name in COLUMNS if name not in _OPTIONAL}
+        asked |= {"price_unit": PRICE_UNITS, "kind": KINDS, "currency": tuple(sorted(catalogue.exchange_rates))}
     else:
-        open_ = {f"mapping.{name}": headings for name in ("instance", "gpu", "gpus_per_server") if name not in mapping}
-        if "price" not in mapping and not any(name in mapping for name in PRICES):
-            open_["mapping.price"] = headings
-        open_ |= {"price_unit": PRICE_UNITS, "period": PERIODS, "currency": tuple(sorted(catalogue.exchange_rates))}
-        if "price" in mapping:
-            open_["term"] = TERMS
-        if given.period == "term" and "price" not in mapping:
-            open_["mapping.price"] = headings
-        open_ |= {"provider": (), "region": (), "as_of": ()}
-    provider = given.provider
-    if kind != "gpudash" and "provider" not in mapping and provider and provider not in catalogue.providers:
-        open_["kind"] = KINDS
-    if "provider" in mapping and kind == "vendor" and "kind" not in mapping:
-        unknown = set(sheet.columns[mapping["provider"]]) - set(catalogue.providers)
-        if unknown:
-            open_["kind"] = KINDS
+        asked = {"provider": (), "as_of": ()}
+    providers = set(sheet.columns[mapping["provider"]]) if "provider" in mapping else {given.provider} - {None}
+    if providers - set(catalogue.providers):
+        asked["kind"] = KINDS
     return tuple(
         Question(name, allowed)
-        for name, allowed in open_.items()
-        if name not in mapping and not getattr(given, name, None) and name != "source"
+        for name, allowed in asked.items()
+        if name not in mapping and not getattr(given, name, None)
     )
+
+
+def _asked_of_a_vendor(sheet: Sheet, mapping, given: Answers, catalogue: Catalogue) -> dict[str, tuple[str, ...]]:
+    headings = tuple(sheet.columns)
+    asked: dict[str, tuple[str, ...]] = {
+        f"mapping.{name}": headings for name in ("instance", "gpu", "gpus_per_server") if name not in mapping
+    }
+    if "price" not in mapping and (given.period == "term" or not any(name in mapping for name in PRICES)):
+        asked["mapping.price"] = headings
+    asked |= {"price_unit": PRICE_UNITS, "period": PERIODS, "currency": tuple(sorted(catalogue.exchange_rates))}
+    if "price" in mapping:
+        asked["term"] = TERMS
+    return asked | {"provider": (), "region": (), "as_of": ()}

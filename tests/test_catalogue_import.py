@@ -439,6 +439,7 @@ def test_gpuhunts_catalogue_is_recognised_and_spot_is_never_taken_for_on_demand(
 
 def test_a_provider_that_the_catalogue_knows_needs_no_kind():
     assert vendor({}, provider="Lambda", kind=None).offers.kind[0] == "specialist"
+    assert vendor({}, provider="Lambda", kind="reseller").offers.kind[0] == "reseller"
 
 
 @pytest.mark.parametrize("kind", ["xlsx", "parquet"])

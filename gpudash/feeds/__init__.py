@@ -28,7 +28,7 @@ class Context:
     provider: str
     source: str
     as_of: str
-    kind: str = ""  # of a provider that the catalogue does not know
+    kind: str = ""  # blank: what the catalogue knows
     date_estimated: bool = False
 
     @cached_property
@@ -51,12 +51,14 @@ class Context:
         return place.country if place else ""
 
     def kind_of(self, provider: str, instance: str) -> str:
-        """Marketplace, reseller, ...: of the instance if data/feeds.yaml says so, else of the provider."""
+        """Marketplace, reseller, ...: as said, else the instance's in data/feeds.yaml, else the provider's."""
+        if self.kind:
+            return self.kind
         for exception in feed_facts()["kinds"]:
             if exception["provider"] == provider and fnmatchcase(instance, exception["instances"]):
                 return exception["kind"]
         known = self.catalogue.providers.get(provider)
-        return known.kind if known else self.kind
+        return known.kind if known else ""
 
 
 @dataclass(frozen=True)
