@@ -118,16 +118,18 @@ def test_the_mix_equals_the_mixed_integer_optimum(batch):
         assert ours.total_usd[0] == pytest.approx(highs_usd(demand, firm, periods_per_year, prices), rel=1e-9, abs=1e-6)
 
 
-def test_with_monthly_subscriptions_the_mix_equals_the_mixed_integer_optimum():
-    rng = np.random.default_rng(100)
+@pytest.mark.parametrize("batch", range(5))
+def test_with_monthly_subscriptions_the_mix_equals_the_mixed_integer_optimum(batch):
+    rng = np.random.default_rng(100 + batch)
     for _ in range(100):
         case = random_case(rng, months_as_periods=True)
         ours = best_mix(layers(*case[:2], periods_per_year=case[2]), **case[3])
         assert ours.total_usd[0] == pytest.approx(highs_usd(*case), rel=1e-9, abs=1e-6)
 
 
-def test_with_a_cap_on_commitments_the_mix_equals_the_mixed_integer_optimum():
-    rng = np.random.default_rng(200)
+@pytest.mark.parametrize("batch", range(5))
+def test_with_a_cap_on_commitments_the_mix_equals_the_mixed_integer_optimum(batch):
+    rng = np.random.default_rng(200 + batch)
     for number in range(100):
         demand, firm, periods_per_year, prices = random_case(rng, months_as_periods=number % 2 == 0)
         prices["on_demand_usd_per_hour"] = 50.0

@@ -32,6 +32,8 @@ _KNOWN: dict[str, Callable[[Catalogue], tuple[str, ...]]] = {
     "budget.currency": lambda catalogue: tuple(catalogue.exchange_rates),
     "finance.currency": lambda catalogue: tuple(catalogue.exchange_rates),
     "finance.support_plan": lambda catalogue: _sorted([plan.plan for plan in catalogue.support_plans]),
+    "finance.owned_gpu": lambda catalogue: _sorted([row.gpu for row in catalogue.hardware_prices]),
+    "finance.owned_country": lambda catalogue: tuple(catalogue.electricity),
     "requirements.countries": lambda catalogue: (*catalogue.country_groups, *_sorted(catalogue.offers.country)),
     "requirements.providers_in": lambda catalogue: _sorted(catalogue.offers.provider),
     "requirements.providers_out": lambda catalogue: _sorted(catalogue.offers.provider),
@@ -62,7 +64,7 @@ def name_label(path: str, name: str, text: Text) -> str:
         return text.date(name)
     if path.endswith(".currency"):
         return currency_label(name, text)
-    return place_name(name, text) if path == "requirements.countries" else name
+    return place_name(name, text) if path in ("requirements.countries", "finance.owned_country") else name
 
 
 def currency_label(code: str, text: Text) -> str:
