@@ -42,7 +42,8 @@ class Totals:
 class ImportReport:
     """What became of a file: the offers kept, the rows left out with line and reason, and the catalogue's totals.
 
-    `added` and `replaced` count the kept offers by whether the catalogue held the same provider, instance and region.
+    Every row is kept, refused or one of the `merged`, which say the same or another price of an offer kept. `added` and
+    `replaced` count the kept offers by whether the catalogue held the same provider, instance and region.
     `notes` names rows that were kept though two of their columns disagree. `checked` holds the kept rows as cells.
     """
 
@@ -52,6 +53,7 @@ class ImportReport:
     checked: CheckedSheet
     refused: tuple[Refused, ...]
     notes: tuple[Refused, ...]
+    merged: int
     added: int
     replaced: int
     unpriced: int
@@ -109,13 +111,15 @@ def _report(kind: str, sheet: Sheet, checked: CheckedSheet, catalogue: Catalogue
     ids = set(offers.id)
     others = catalogue.offers.take([row for row, name in enumerate(catalogue.offers.id) if name not in ids])
     replaced = len(catalogue.offers) - len(others)
+    rows, refused = len(sheet) + len(sheet.refused), checked.sheet.refused
     return ImportReport(
         format=kind,
-        rows=len(sheet) + len(sheet.refused),
+        rows=rows,
         offers=offers,
         checked=checked,
-        refused=checked.sheet.refused,
+        refused=refused,
         notes=notes,
+        merged=rows - len(offers) - len(refused),
         added=len(offers) - replaced,
         replaced=replaced,
         unpriced=checked.unpriced,

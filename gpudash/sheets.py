@@ -306,7 +306,9 @@ def _text(value) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+        text = repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+        # A fourth decimal, so that beside texts like "2,75" nobody takes the point of 1.234 for a thousands separator.
+        return text + "0" if len(text.partition(".")[2]) == 3 and "e" not in text else text
     if hasattr(value, "isoformat"):
         return value.isoformat()[:10]
     return str(value)

@@ -364,6 +364,21 @@ def test_a_column_that_mixes_decimal_points_and_commas_is_refused():
         vendor({"Price": "1.50"}, {"Price": "2,75", "Flavor": "b"})
 
 
+def test_a_number_of_a_workbook_keeps_its_point_beside_a_text_with_a_comma():
+    rows = '<row r="1"><c t="inlineStr"><is><t>a</t></is></c><c t="inlineStr"><is><t>Price</t></is></c></row>'
+    rows += '<row r="2"><c><v>1</v></c><c><v>1.234</v></c></row>'
+    rows += '<row r="3"><c><v>1</v></c><c t="inlineStr"><is><t>2,75</t></is></c></row>'
+    with pytest.raises(GpudashError, match="decimal comma"):
+        mapping = {"instance": "a", "gpu": "a", "gpus_per_server": "a", "price": "Price"}
+        import_offers(xlsx(rows), "x.xlsx", CATALOGUE, mapping=mapping, **ANSWERS)
+
+
+def test_a_row_that_says_the_same_again_is_counted_and_not_a_second_offer():
+    report = own({}, {}, {"on_demand_per_hour": "", "spot_per_hour": "0.4"})
+    assert (report.rows, len(report.offers), report.merged, report.refused) == (3, 1, 2, ())
+    assert (report.offers.on_demand_usd_per_hour[0], report.offers.spot_usd_per_hour[0]) == (0.8, 0.4)
+
+
 def test_an_amount_that_may_be_a_thousand_or_a_fraction_is_asked():
     with pytest.raises(GpudashError, match=r"1,234.*point or a comma"):
         vendor({"Price": "1,234"})
