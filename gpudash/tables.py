@@ -58,10 +58,14 @@ class _UniqueKeyLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
 
 
 def _unique_mapping(loader, node, deep=False):
-    keys = [loader.construct_object(key, deep=deep) for key, _ in node.value]
-    repeated = next((key for key in keys if keys.count(key) > 1), None)
-    if repeated is not None:
-        raise GpudashError("errors.yaml_repeated_key", key=str(repeated), line=node.start_mark.line + 1)
+    seen = set()
+    for key_node, _ in node.value:
+        key = loader.construct_object(key_node, deep=deep)
+        if isinstance(key, (dict, list, set)):
+            raise yaml.constructor.ConstructorError(None, None, "a key must be a plain word", key_node.start_mark)
+        if key in seen:
+            raise GpudashError("errors.yaml_repeated_key", key=str(key), line=key_node.start_mark.line + 1)
+        seen.add(key)
     return yaml.SafeLoader.construct_mapping(loader, node, deep=True)
 
 
