@@ -7,9 +7,11 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from gpudash import Scenario, evaluate, load_catalogue
+from gpudash.errors import GpudashError
 from gpudash.figures.overview import answer, headline
 from gpudash.scenario import fields
 from gpudash.text import LANGUAGES, Text
+from ui.fields import sentence
 from ui.literal import cell, literal
 
 PAGES = ("overview", "recommendation", "workload", "scores", "tco", "purchase_mix", "storage", "evidence")
@@ -91,6 +93,13 @@ def test_a_refused_value_says_why_beside_the_field_and_keeps_the_old_one():
     assert app.sidebar.number_input(key="traffic.peak_requests_per_s").value == 1
     app.sidebar.number_input(key="traffic.peak_requests_per_s").set_value(3.0).run()
     assert not app.sidebar.error
+
+
+def test_a_refused_cell_of_a_table_is_named_as_the_table_names_it():
+    rows = [{"name": "logs", "size_gb": 1}, {"name": "more", "size_gb": -1}]
+    with pytest.raises(GpudashError) as refused:
+        Scenario().with_value("storage.datasets", rows)
+    assert sentence(refused.value, Text("en")).startswith('"Size (GB)" in row 2 of "Data sets" is -1')
 
 
 def test_an_optional_number_may_be_emptied():

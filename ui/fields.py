@@ -20,18 +20,20 @@ from ui.names import known_names, name_label
 
 SLIDER_STEPS = 100  # a bounded whole number with fewer steps than this is a slider
 PERCENT = 100
-_PATH = re.compile("|".join(sorted(map(re.escape, fields()), key=len, reverse=True)))
+# An input's path, and where it is a list of rows, the row and the column that an error names behind it.
+_PATH = re.compile(rf"({'|'.join(sorted(map(re.escape, fields()), key=len, reverse=True))})(?:\[(\d+)\]\.(\w+))?")
 
 
 def field(path: str) -> None:
     """Draw the widget of one input and, beside it, why its last value was refused."""
     text = state.text()
-    state.fill(path, _shown(path, state.scenario().value(path)), state.changer(path, partial(_read, path)))
+    shown = _shown(path, state.scenario().value(path))
+    state.fill(path, shown, state.changer(path, partial(_read, path)))
     _widget(path)(
         literal(text(f"fields.{path}.label")),
         key=path,
         help=literal(text(f"fields.{path}.help")),
-        **_options(path, text),
+        **_options(path, shown, text),
     )
     error = state.refusal(path)
     if error is not None:
@@ -40,11 +42,15 @@ def field(path: str) -> None:
 
 def sentence(error, text: Text) -> str:
     """The sentence of a refusal, with labels where the error names inputs by their paths."""
-    return _PATH.sub(lambda found: text("frame.input", label=text(f"fields.{found[0]}.label")), _say(error, text))
+    said = text(error.code, **{name: text.value(value) for name, value in error.values.items()})
+    return _PATH.sub(lambda found: _label(*found.groups(), text), said)
 
 
-def _say(error, text: Text) -> str:
-    return text(error.code, **{name: text.value(value) for name, value in error.values.items()})
+def _label(path: str, row: str | None, column: str | None, text: Text) -> str:
+    label = text(f"fields.{path}.label")
+    if row is None:
+        return text("frame.input", label=label)
+    return text("frame.input_cell", label=label, row=int(row) + 1, column=text(f"fields.{path}.{column}"))
 
 
 def _kinds(path: str) -> tuple:
@@ -95,33 +101,37 @@ def _listed(path: str) -> tuple[str, ...]:
     return choices(path) or known_names(path, state.scenario().catalogue.snapshot)
 
 
-def _options(path: str, text: Text) -> dict[str, Any]:
-    """The arguments that only one kind of widget takes."""
+def _options(path: str, shown: Any, text: Text) -> dict[str, Any]:
+    """The arguments that only one kind of widget takes, `shown` as its default among them."""
     widget = _widget(path)
     if widget in (st.selectbox, st.multiselect):
-        current = state.scenario().value(path)
-        held = current if isinstance(current, tuple) else (current,)
-        listed = _listed(path)
-        options = {
-            "options": [*listed, *(name for name in held if name and name not in listed)],
-            "format_func": lambda name: name_label(path, name, text),
-            "placeholder": text("frame.not_set"),
-        }
-        return options | ({"index": None} if is_optional(path) else {}) if widget is st.selectbox else options
+        return _choice_options(path, shown, text)
     if widget is st.slider:
         low, high = bounds(path)
         if _is_percent(path):
-            return {
-                "min_value": float(low * PERCENT),
-                "max_value": float(high * PERCENT),
-                "step": 1.0,
-                "format": "%g %%",
-            }
-        return {"min_value": low, "max_value": high, "step": 1}
+            percent = {"min_value": float(low * PERCENT), "max_value": float(high * PERCENT)}
+            return percent | {"value": shown, "step": 1.0, "format": "%g %%"}
+        return {"value": shown, "min_value": low, "max_value": high, "step": 1}
     if widget is st.number_input:
         number = {"step": 1} if _kind(path) is int else {"step": 1.0, "format": "%g"}
-        return number | ({"value": None, "placeholder": text("frame.not_set")} if is_optional(path) else {})
-    return {}
+        # an optional number must have no default, or the browser would not let it be emptied
+        return number | {"value": None if is_optional(path) else shown, "placeholder": text("frame.not_set")}
+    return {"value": shown}
+
+
+def _choice_options(path: str, shown: Any, text: Text) -> dict[str, Any]:
+    """What may be chosen; a name that a link brought stays choosable although it is not listed."""
+    held = shown if isinstance(shown, list) else [shown]
+    listed = _listed(path)
+    names = [*listed, *(name for name in held if name and name not in listed)]
+    options = {
+        "options": names,
+        "format_func": lambda name: name_label(path, name, text),
+        "placeholder": text("frame.not_set"),
+    }
+    if isinstance(shown, list):
+        return options | {"default": shown}
+    return options | {"index": None if shown is None else names.index(shown)}
 
 
 def _shown(path: str, value: Any) -> Any:

@@ -88,7 +88,7 @@ def _starting_points(text) -> None:
         text("frame.start"),
         list(points),
         key=START,
-        index=None,
+        index=None if standing is None else list(points).index(standing),
         placeholder=text("frame.start_placeholder"),
         help=literal(text("frame.start_help")),
         format_func=lambda name: text(f"scenarios.{name}"),

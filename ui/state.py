@@ -26,6 +26,7 @@ LANGUAGE = "lang"  # the key of the language widget and the name in the address
 LINK = "link"  # stands for the address where a refused input's path stands otherwise
 DESK = "desk"
 
+REPEATS = 2
 NO_EDITS = {"edited_rows": {}, "added_rows": [], "deleted_rows": []}
 
 Take = Callable[[Any], None]
@@ -33,12 +34,16 @@ Take = Callable[[Any], None]
 
 @dataclass
 class Desk:
-    """What a session holds: the scenario, the address last written, the last refusal, what widgets were filled with."""
+    """What a session holds: the scenario, the address last written, the last refusal, what widgets were filled with.
+
+    `runs_to_repeat`: the inputs did not come from the widgets, and are sent to them in so many whole runs more.
+    """
 
     scenario: Scenario = field(default_factory=Scenario)
     written: dict[str, str] = field(default_factory=dict)
     refused: dict[str, GpudashError] = field(default_factory=dict)
     filled: dict[str, tuple[Any, Take]] = field(default_factory=dict)
+    runs_to_repeat: int = REPEATS
 
 
 @lru_cache(maxsize=128)
@@ -66,7 +71,7 @@ def _follow_address(desk: Desk, query: dict[str, str]) -> None:
         return
     if query.get(LANGUAGE) in LANGUAGES:
         st.session_state[LANGUAGE] = query[LANGUAGE]
-    desk.filled, desk.refused, desk.written = {}, {}, query
+    desk.filled, desk.refused, desk.written, desk.runs_to_repeat = {}, {}, query, REPEATS
     try:
         desk.scenario = share.decode(query) if query.keys() - {LANGUAGE} else desk.scenario
     except GpudashError as error:
@@ -88,13 +93,18 @@ def store() -> None:
     query = share.encode(desk.scenario) | {LANGUAGE: st.session_state[LANGUAGE]}
     if st.query_params.to_dict() != query:
         st.query_params.from_dict(query)
-    desk.written = query
+    desk.written, desk.runs_to_repeat = query, max(desk.runs_to_repeat - 1, 0)
 
 
 def fill(key: str, value: Any, take: Take) -> None:
-    """Let a widget show `value` when it is drawn next, and `take` what the user makes of it."""
+    """Let a widget show `value` when it is drawn next, and `take` what the user makes of it.
+
+    A value that the widget holds already is not sent again: it could undo what somebody is typing there right now.
+    A run may be followed so closely by another that the browser never gets what it sent. So a replaced scenario is
+    sent twice, and widgets have `value` as their default too, as far as they can be emptied all the same.
+    """
     desk = st.session_state[DESK]
-    if key not in st.session_state or st.session_state[key] != value:
+    if desk.runs_to_repeat or key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
     desk.filled[key] = (value, take)
 
@@ -139,12 +149,12 @@ def change(desk: Desk, values: dict[str, Any], *, blamed: str) -> None:
     except GpudashError as error:
         desk.refused = {blamed: error}
     else:
-        start(desk, changed)
+        desk.scenario, desk.refused = changed, {}
 
 
 def start(desk: Desk, new: Scenario) -> None:
     """Replace the whole scenario."""
-    desk.scenario, desk.refused = new, {}
+    desk.scenario, desk.refused, desk.runs_to_repeat = new, {}, REPEATS
 
 
 def desk() -> Desk:

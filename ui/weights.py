@@ -18,8 +18,9 @@ def weights(items: list[tuple[str, str, float]], reset_label: str) -> None:
     for start, column in enumerate(st.columns(3)):
         with column:
             for key, label, weight in items[start::3]:
-                state.fill(f"weight.{key}", min(weight, HEAVIEST), partial(_take, desk, given, key))
-                st.slider(literal(label), 0.0, HEAVIEST, step=1.0, format="%g", key=f"weight.{key}")
+                shown = min(weight, HEAVIEST)
+                state.fill(f"weight.{key}", shown, partial(_take, desk, given, key))
+                st.slider(literal(label), 0.0, HEAVIEST, shown, step=1.0, format="%g", key=f"weight.{key}")
     st.button(literal(reset_label), on_click=_reset, args=(desk,), key="weights.reset")
 
 
