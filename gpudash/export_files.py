@@ -5,9 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gpudash.brief import Brief, brief_json
+from gpudash.deploy import dstack, skypilot, terraform
 from gpudash.errors import GpudashError
+from gpudash.focus import focus_csv
+from gpudash.kubernetes import kubernetes
 from gpudash.markdown import brief_markdown
 from gpudash.pdf import brief_pdf
+from gpudash.renewals import calendar
 from gpudash.spreadsheet import brief_csv, brief_xlsx
 
 
@@ -15,16 +19,29 @@ def _json(brief: Brief) -> bytes:
     return (json.dumps(brief_json(brief), ensure_ascii=False, allow_nan=False, indent=2) + "\n").encode("utf-8")
 
 
-FILES: dict[str, Callable[[Brief], bytes]] = {
+Maker = Callable[[Brief], bytes]
+
+# To read, always possible.
+DOCUMENTS: dict[str, Maker] = {
     ".json": _json,
     ".md": brief_markdown,
     ".csv": brief_csv,
     ".xlsx": brief_xlsx,
     ".pdf": brief_pdf,
 }
+# To act on; refused with a sentence where there is nothing to run.
+ACTIONS: dict[str, Maker] = {
+    ".focus.csv": focus_csv,
+    ".kubernetes.yaml": kubernetes,
+    ".sky.yaml": skypilot,
+    ".dstack.yml": dstack,
+    ".tfvars": terraform,
+    ".ics": calendar,
+}
+FILES = DOCUMENTS | ACTIONS
 
 
-def maker(name: str) -> Callable[[Brief], bytes]:
+def maker(name: str) -> Maker:
     """Who makes the file of this name; raises GpudashError for an ending that none of them has."""
     ending = max((ending for ending in FILES if name.lower().endswith(ending)), key=len, default=None)
     if ending is None:

@@ -71,6 +71,11 @@ def first_day(result: Result) -> date:
     return collected + timedelta(days=_DAYS_PER_WEEK - collected.weekday())
 
 
+def horizon_starts(result: Result) -> date:
+    """The first day of month 1 of the bill: when the last stage ends and commitments begin."""
+    return first_day(result) + timedelta(days=sum(value(f"{name}_days") for name in STAGES))
+
+
 def stages(result: Result) -> tuple[Stage, ...]:
     """Pilot, migrate, commit; none where nothing can do the work."""
     choice = leading(result)
@@ -131,23 +136,22 @@ def commitments(result: Result) -> tuple[Commitment, ...]:
     plan = result.purchase_mix
     if plan is None:
         return ()
-    begin = first_day(result) + timedelta(days=sum(value(f"{name}_days") for name in STAGES))
-    found = []
+    begin, found = horizon_starts(result), []
     for kind in ("reserved_3y", "reserved_1y"):
         months = TERM_MONTHS[kind]
         for term, servers in enumerate(np.atleast_1d(getattr(plan, f"{kind}_servers")).tolist()):
             if servers:
-                starts = _later(begin, term * months)
-                found.append(Commitment(kind, servers, starts, _later(starts, months)))
+                starts = months_later(begin, term * months)
+                found.append(Commitment(kind, servers, starts, months_later(starts, months)))
     subscribed = np.flatnonzero(plan.monthly_servers)
     if len(subscribed):
         first, last = int(subscribed[0]), int(subscribed[-1])
         most = int(np.max(plan.monthly_servers))
-        found.append(Commitment("monthly", most, _later(begin, first), _later(begin, last + 1)))
+        found.append(Commitment("monthly", most, months_later(begin, first), months_later(begin, last + 1)))
     return tuple(found)
 
 
-def _later(day: date, months: int) -> date:
+def months_later(day: date, months: int) -> date:
     """The same day some months later, or the last day of that month."""
     year, month = divmod(day.year * MONTHS_PER_YEAR + day.month - 1 + months, MONTHS_PER_YEAR)
     following = date(year + (month + 1) // MONTHS_PER_YEAR, (month + 1) % MONTHS_PER_YEAR + 1, 1)
@@ -157,7 +161,7 @@ def _later(day: date, months: int) -> date:
 def reviews(result: Result) -> tuple[date, ...]:
     """The days of the hardware review, once a year until the horizon ends, at least one."""
     every, horizon = value("hardware_review_months"), result.scenario.purchase.horizon_months
-    return tuple(_later(first_day(result), month) for month in range(every, max(horizon, every) + 1, every))
+    return tuple(months_later(first_day(result), month) for month in range(every, max(horizon, every) + 1, every))
 
 
 def kpis(result: Result) -> tuple[Kpi, ...]:

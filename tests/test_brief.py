@@ -4,8 +4,11 @@ import csv
 import io
 import json
 import re
+import shutil
+import subprocess
 from datetime import date, timedelta
 from functools import lru_cache
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +18,7 @@ from openpyxl import load_workbook
 from gpudash import GpudashError, Scenario, evaluate, load_catalogue
 from gpudash.__main__ import main
 from gpudash.brief import Brief, brief_json
-from gpudash.export_files import FILES, maker
+from gpudash.export_files import DOCUMENTS, FILES, maker
 from gpudash.markdown import brief_markdown, escaped
 from gpudash.roadmap import commitments, first_day, kpis, reviews, stages
 from gpudash.share import scenario_of_url
@@ -117,7 +120,7 @@ def test_where_nothing_is_affordable_the_brief_is_about_what_comes_closest(langu
     assert brief.answer[0] == Text(language)("overview.nothing_meets_budget")
     role = next(part.table for part in brief.parts if part.name == "alternatives").columns[0].values[0]
     assert role == Text(language)("brief.role_closest")
-    for make in FILES.values():
+    for make in DOCUMENTS.values():
         assert make(brief)
 
 
@@ -127,7 +130,7 @@ def test_where_nothing_can_do_the_work_the_brief_says_so(language):
     assert brief.result.cheapest is None
     assert brief.answer[0] == Text(language)("overview.nothing_works")
     assert not stages(brief.result) and not kpis(brief.result) and not commitments(brief.result)
-    for make in FILES.values():
+    for make in DOCUMENTS.values():
         assert make(brief)
 
 
@@ -288,3 +291,40 @@ def test_an_unknown_kind_of_file_is_refused_before_anything_is_calculated(capsys
 def test_a_file_that_cannot_be_written_is_refused_with_a_sentence(tmp_path, capsys):
     assert main(["brief", "-o", str(tmp_path / "nowhere" / "brief.json")]) == 2
     assert "nowhere" in capsys.readouterr().err
+
+
+# ---- a spreadsheet program ---------------------------------------------------------------------------------------
+
+
+def calculated(file: Path, folder: Path) -> dict[str, list[list[str]]]:
+    """Every sheet of a workbook as LibreOffice calculates it, by the sheet's name."""
+    profile = f"-env:UserInstallation=file://{folder / 'profile'}"
+    every_sheet = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false,false,false,false,-1"
+    command = [
+        "soffice",
+        "--headless",
+        profile,
+        "--convert-to",
+        every_sheet,
+        "--outdir",
+        str(folder / "out"),
+        str(file),
+    ]
+    subprocess.run(command, check=True, capture_output=True, timeout=180)
+    return {
+        path.stem.removeprefix(f"{file.stem}-"): list(csv.reader(io.StringIO(path.read_text(encoding="utf-8"))))
+        for path in (folder / "out").iterdir()
+    }
+
+
+@pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not installed")
+def test_a_spreadsheet_program_calculates_the_same_totals(tmp_path):
+    brief = brief_of("bank-in-china", about__name=HOSTILE[1])
+    (tmp_path / "brief.xlsx").write_bytes(brief_xlsx(brief))
+    sheets = calculated(tmp_path / "brief.xlsx", tmp_path)
+    for part in brief.parts:
+        if part.summed:
+            found = sheets[part.title][len(part.table) + 1]
+            for cell, total in zip(found[1:], part.totals(brief.text)[1:]):
+                assert float(cell) == pytest.approx(total, rel=1e-9)
+    assert [HOSTILE[1]] == [row[1] for row in sheets[brief.about.title] if row[0] == brief.text("brief.about_name")]
