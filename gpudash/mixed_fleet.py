@@ -170,7 +170,8 @@ class _Fleet:
     def part(self, candidate: int, demand: Layers, cap: int | None) -> FleetPart:
         """One type with its layers, bought in the cheapest mix."""
         offers, offer = self.known.catalogue.offers, int(self.costs.rows[candidate])
-        mix = plan(demand, commitment_cap_servers=cap, **self._rates(candidate))
+        upfront = self.known.scenario.purchase.upfront_fraction
+        mix = plan(demand, commitment_cap_servers=cap, upfront_fraction=upfront, **self._rates(candidate))
         return FleetPart(
             offer=offer_id(offers, offer),
             provider=str(offers.provider[offer]),

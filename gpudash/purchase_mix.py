@@ -10,6 +10,10 @@ nested: a month is bought by subscription or as you go; a year is reserved or is
 years are reserved or are the sum of their best years. The sum of minima is therefore the optimum of the
 mixed-integer program, whatever the prices.
 
+A commitment in money (a savings plan) on one offer is the same thing at the plan's rate: between two whole numbers of
+servers its cost is a straight line, because what the plan does not cover is billed by the hour, so a whole number is
+always among the cheapest.
+
 Rules of the terms: a commitment is paid in full even where the horizon ends inside it; terms start at the beginning
 of a year (1 year), of every third year (3 years) or of a month (subscription). A pay-as-you-go hour costs on-demand
 where it is firm (may not be interrupted) and the lower of on-demand and spot elsewhere. Spot prices here already
@@ -66,8 +70,9 @@ class Mixes:
 class Plan:
     """The cheapest mix of one offer in detail; `usd` and `served_hours` are per period (month) and kind.
 
-    Commitments are paid in equal parts over their term; what the horizon leaves unpaid falls due in its last period,
-    is contained in `usd` there, and is shown apart in `beyond_horizon_usd` by kind. `curve_hours` (years, layers) per
+    Yearly commitments are paid in equal parts over their term, after a share up front in the term's first period; what
+    the horizon leaves unpaid falls due in its last period, is contained in `usd` there, and is shown apart in
+    `beyond_horizon_usd` by kind. `curve_hours` (years, layers) per
     kind is the load-duration curve with the way each layer's hours are bought; its steps end at `curve_servers`.
     """
 
@@ -175,10 +180,17 @@ def best_mix(
     return Mixes(np.where(feasible, sum(usd.values()), np.inf), usd, served, unused, feasible)
 
 
-def plan(demand_layers: Layers, *, commitment_cap_servers: int | None = None, **usd_per_hour: float) -> Plan:
+def plan(
+    demand_layers: Layers,
+    *,
+    commitment_cap_servers: int | None = None,
+    upfront_fraction: float = 0.0,
+    **usd_per_hour: float,
+) -> Plan:
     """The mix of `best_mix` for one offer in detail: servers per term, cash and hours per month, the curve's bands.
 
-    `usd_per_hour`: the prices of `best_mix`, one number each. The total is the very number of `best_mix`.
+    `usd_per_hour`: the prices of `best_mix`, one number each. The total is the very number of `best_mix`, whatever
+    share of the yearly commitments is paid up front.
     Raises `mix.nothing_covers` where no way of buying serves an hour.
     """
     columns = best_mix(demand_layers, commitment_cap_servers=commitment_cap_servers, **usd_per_hour)
@@ -202,6 +214,11 @@ def plan(demand_layers: Layers, *, commitment_cap_servers: int | None = None, **
     rate = {kind: float(np.nan_to_num(getattr(prices, kind)[0])) for kind in KINDS}
     usd = {kind: rate[kind] * billed[kind] for kind in KINDS}
     beyond = {kind: rate[kind] * float(paid_hours[kind][0] - billed[kind].sum()) for kind in COMMITMENTS}
+    for kind, years in (("reserved_3y", LONG_TERM_YEARS), ("reserved_1y", 1)):
+        starts = np.flatnonzero(np.diff(year // years, prepend=-1))
+        usd[kind] *= 1 - upfront_fraction
+        beyond[kind] *= 1 - upfront_fraction
+        usd[kind][starts] += upfront_fraction * rate[kind] * bought[kind][0] * years * HOURS_PER_YEAR
     for kind, unpaid_usd in beyond.items():
         usd[kind][-1] += unpaid_usd
     return Plan(
@@ -237,7 +254,8 @@ def mix(request: Mapping[str, Any]) -> dict[str, Any]:
 
     `request`: `demand` and `firm` (1 to 3 years of equally many slots, whole servers, a slot stands for 8760 / slots
     hours) and the `*_usd_per_hour` prices of `_PRICE_KEYS`, null where not sold; without an on-demand price commitments
-    must cover all demand. Raises a `mix.*` error for anything else, and `mix.nothing_covers` where the prices leave an hour that cannot be bought.
+    must cover all demand. Raises a `mix.*` error for anything else, and `mix.nothing_covers` where the prices leave an
+    hour that cannot be bought.
     """
     demand, firm, prices = _checked(request)
     if math.isnan(prices["on_demand_usd_per_hour"]):

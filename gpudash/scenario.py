@@ -143,6 +143,7 @@ class Purchase(_Group):
     restart_minutes: Annotated[float, Field(ge=0, le=600)] = _sourced("purchase.restart_minutes")
     interruption_fraction_per_month: Annotated[float, Field(ge=0, le=0.999)] | None = None
     commitment_cap_servers: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
+    upfront_fraction: Fraction = 0.0
     negotiated_discounts: Annotated[
         tuple[ProviderDiscount, ...], _pairs("provider", "discount_fraction"), Field(max_length=60)
     ] = ()

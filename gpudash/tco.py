@@ -124,8 +124,13 @@ def likely_cheapest(known, shapes, sized, rows: np.ndarray, count: int = 12) -> 
 def mix_plan(known, costs: Costs, candidate: int) -> Plan:
     """The purchase mix of one candidate in detail."""
     one = {name: float(price[0]) for name, price in costs.prices.mix_arguments([candidate]).items()}
-    cap = known.scenario.purchase.commitment_cap_servers
-    return plan(costs.groups[costs.group_of[candidate]], commitment_cap_servers=cap, **one)
+    purchase = known.scenario.purchase
+    return plan(
+        costs.groups[costs.group_of[candidate]],
+        commitment_cap_servers=purchase.commitment_cap_servers,
+        upfront_fraction=purchase.upfront_fraction,
+        **one,
+    )
 
 
 def bill(known, costs: Costs, candidate: int, mix: Plan, choice_id: str) -> Bill:

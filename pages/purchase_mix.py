@@ -12,6 +12,7 @@ page.more(
     "purchase.restart_minutes",
     "purchase.interruption_fraction_per_month",
     "purchase.commitment_cap_servers",
+    "purchase.upfront_fraction",
 )
 page.figure(purchase_mix.screening_curve)
 page.explain("reading")

@@ -261,6 +261,37 @@ def test_a_term_beyond_the_horizon_is_due_in_the_last_month_and_shown_apart():
     assert one_year.beyond_horizon_usd["reserved_1y"] == 2 * 6 * MONTH
 
 
+@pytest.mark.parametrize("upfront", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("months", [1, 12, 30, 41])
+def test_paying_up_front_moves_money_in_time_and_changes_no_total(months, upfront):
+    as_billed, early = (plan(layers(*weekly(months)), upfront_fraction=share, **PRICES) for share in (0.0, upfront))
+    assert early.total_usd == as_billed.total_usd
+    for kind in KINDS:
+        assert early.usd[kind].sum() == pytest.approx(as_billed.usd[kind].sum(), rel=1e-12)
+        assert (early.usd[kind].cumsum() >= as_billed.usd[kind].cumsum() - 1e-6).all()
+    assert early.beyond_horizon_usd["reserved_1y"] == pytest.approx(
+        (1 - upfront) * as_billed.beyond_horizon_usd["reserved_1y"]
+    )
+
+
+def test_a_year_paid_up_front_is_paid_in_its_first_month():
+    paid = plan(
+        layers(np.ones((24, 1))), upfront_fraction=1.0, on_demand_usd_per_hour=10.0, reserved_1y_usd_per_hour=1.0
+    )
+    assert list(np.flatnonzero(paid.usd["reserved_1y"])) == [0, 12]
+    assert paid.usd["reserved_1y"][12] == YEAR
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0.2, 0.95))
+def test_a_commitment_in_money_never_beats_whole_servers_at_its_rate(seed, rate):
+    """A savings plan of c servers' worth: c x rate in every hour, what it does not cover by the hour at list price."""
+    demand = np.random.default_rng(seed).integers(0, 8, (12, 20))
+    whole = best_mix(layers(demand), on_demand_usd_per_hour=1.0, reserved_1y_usd_per_hour=rate).total_usd[0]
+    for committed in np.linspace(0, 8, 33):  # quarters of a server's rate
+        in_money = YEAR * (committed * rate + np.maximum(demand - committed, 0).mean())
+        assert in_money >= whole * (1 - 1e-12)
+
+
 def test_three_year_terms_are_renewed_after_three_years():
     chosen = plan(layers(np.full((72, 4), 2)), on_demand_usd_per_hour=10.0, reserved_3y_usd_per_hour=1.0)
     assert list(chosen.reserved_3y_servers) == [2, 2]
