@@ -7,6 +7,7 @@ from gpudash.result import Country, Message, Share, Usd
 from gpudash.tables import DATA, read_yaml
 
 LANGUAGES = ("en", "zh")
+_UNREADABLE = 1e15  # nobody reads sixteen digits; from here on as a power of ten
 _LOCALES = {"en": "en_US", "zh": "zh_Hans_CN"}
 
 
@@ -73,8 +74,10 @@ class Text:
         """A number with separators; without `digits`, about three significant figures and none below the point from 100 on."""
         from babel.numbers import format_decimal
 
+        size = abs(value)
+        if size >= _UNREADABLE:
+            return f"{value:.3g}"
         if digits is None:
-            size = abs(value)
             digits = 0 if size >= 100 or value == int(value) else 1 if size >= 10 else 2 if size >= 0.1 else 4
         pattern = "#,##0" + ("." + "#" * digits if digits else "")
         return format_decimal(value, format=pattern, locale=self.locale)
@@ -83,6 +86,8 @@ class Text:
         """Money with its currency; no cents from 100 on (the amount is already in `currency`)."""
         from babel.numbers import format_currency
 
+        if abs(value) >= _UNREADABLE:
+            return f"{currency} {value:.3g}"
         pattern = "¤#,##0" if abs(value) >= 100 else "¤#,##0.00" if abs(value) >= 0.1 or value == 0 else "¤#,##0.0000"
         return format_currency(value, currency, format=pattern, locale=self.locale, currency_digits=False)
 
