@@ -38,12 +38,12 @@ def _view(function: View, scenario: Scenario, language: str):
 @lru_cache(maxsize=512)
 def _drawn(function: View, scenario: Scenario, language: str) -> tuple[go.Figure, str, str, Table] | None:
     """A chart without its title, the title and the source (as text they wrap on a phone), and its numbers."""
-    original = _view(function, scenario, language)
-    if original is None:
+    chart = function(state.answer(scenario), Text(language))
+    if chart is None:
         return None
-    chart, numbers = go.Figure(original), table_of(original)
-    chart.update_layout(title={"text": ""})
-    return chart, original.layout.title.text, original.layout.meta["source"], numbers
+    title, numbers = chart.layout.title.text, table_of(chart)
+    chart.layout.title.text = ""
+    return chart, title, chart.layout.meta["source"], numbers
 
 
 class Page:

@@ -78,9 +78,15 @@ def _language(text) -> None:
     )
 
 
+@st.cache_resource
+def _points() -> dict[str, Scenario]:
+    """The named starting points; read once and never written to."""
+    return {path.stem: Scenario.read(read_yaml(path)) for path in sorted((DATA / "scenarios").glob("*.yaml"))}
+
+
 def _starting_points(text) -> None:
     """Named scenarios; the one that the inputs stand at is shown as chosen."""
-    points = {path.stem: Scenario.read(read_yaml(path)) for path in sorted((DATA / "scenarios").glob("*.yaml"))}
+    points = _points()
     now = state.scenario()
     desk, standing = state.desk(), next((name for name, point in points.items() if _same(point, now)), None)
     state.fill(START, standing, lambda name: state.start(desk, points.get(name, Scenario())))

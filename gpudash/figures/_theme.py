@@ -50,23 +50,24 @@ def figure(
 
     Axes do not zoom by touch, so that a phone scrolls past the chart.
     """
-    chart = go.Figure()
-    chart.update_layout(
-        title={"text": plain(title)},
-        meta={"source": source},
-        height=height,
-        margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        showlegend=legend,
-        legend={"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0, "traceorder": "normal"},
-        uirevision="keep",
-        dragmode=False,
-        hovermode="closest",
-        separators=".,",
-        bargap=0.25,
+    axis = {"fixedrange": True, "automargin": True}
+    return go.Figure(
+        layout={
+            "title": {"text": plain(title)},
+            "meta": {"source": source},
+            "height": height,
+            "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+            "showlegend": legend,
+            "legend": {"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0, "traceorder": "normal"},
+            "uirevision": "keep",
+            "dragmode": False,
+            "hovermode": "closest",
+            "separators": ".,",
+            "bargap": 0.25,
+            "xaxis": axis | {"title": {"text": plain(x)}},
+            "yaxis": axis | {"title": {"text": plain(y)}, "rangemode": "tozero"},
+        }
     )
-    chart.update_xaxes(title={"text": plain(x)}, fixedrange=True, automargin=True)
-    chart.update_yaxes(title={"text": plain(y)}, fixedrange=True, automargin=True, rangemode="tozero")
-    return chart
 
 
 def marker(colour: str, *, unused: bool = False) -> dict:
