@@ -37,17 +37,24 @@ class Capability:
 class ArticleColumn:
     """One column of the article's matrix: its figures, those of the card that it names, and what does not fit."""
 
-    column: str
     provider: str
+    instance_family: str
     gpu: str  # blank: no such part is known
     fp16_tflops: float
     bandwidth_gb_per_s: float
     card_fp16_tflops: float | None
     card_bandwidth_gb_per_s: float | None
-    hybrid_cloud: str
     compliance: str
     identified_by: str
     contradictions: tuple[Message, ...]
+
+    @property
+    def column(self) -> str:
+        return _column(self.provider, self.instance_family)
+
+
+def _column(provider: str, instance_family: str) -> str:
+    return f"{provider} ({instance_family})"
 
 
 def capabilities(catalogue: Catalogue) -> tuple[Capability, ...]:
@@ -89,7 +96,7 @@ def article_matrix(hardware: Hardware) -> tuple[ArticleColumn, ...]:
     rows = _article_rows()
     columns_of: dict[str, list[str]] = {}
     for row in rows:
-        columns_of.setdefault(row["gpu"], []).append(row["column"])
+        columns_of.setdefault(row["gpu"], []).append(_column(row["provider"], row["instance_family"]))
     return tuple(_article_column(row, hardware, columns_of[row["gpu"]]) for row in rows)
 
 
@@ -108,17 +115,16 @@ def _article_column(row: dict[str, str], hardware: Hardware, same_card: list[str
     for name, value in sheet.items():
         if value is not None and value != claimed[name]:
             said.append(Message.of(f"provider_matrix.{name}", claimed=claimed[name], sheet=value, gpu=row["gpu"]))
-    others = tuple(column for column in same_card if column != row["column"])
+    others = tuple(column for column in same_card if column != _column(row["provider"], row["instance_family"]))
     if card is not None and others:
         said.append(Message.of("provider_matrix.same_card", gpu=row["gpu"], others=others))
     return ArticleColumn(
-        column=row["column"],
         provider=row["provider"],
+        instance_family=row["instance_family"],
         gpu=row["gpu"],
         **claimed,
         card_fp16_tflops=sheet["fp16_tflops"],
         card_bandwidth_gb_per_s=sheet["bandwidth_gb_per_s"],
-        hybrid_cloud=row["hybrid_cloud"],
         compliance=row["compliance"],
         identified_by=row["identified_by"],
         contradictions=tuple(said),

@@ -8,7 +8,18 @@ import plotly.graph_objects as go
 import pytest
 
 from gpudash import Scenario, evaluate, load_catalogue
-from gpudash.figures import evidence, overview, purchase_mix, recommendation, scores, storage, tco, workload
+from gpudash.figures import (
+    claims,
+    evidence,
+    overview,
+    purchase_mix,
+    recommendation,
+    scores,
+    storage,
+    tco,
+    what_if,
+    workload,
+)
 from gpudash.figures._money import money_of
 from gpudash.figures._table import Table, table_of
 from gpudash.figures._theme import WAY_COLOURS
@@ -17,7 +28,7 @@ from gpudash.tables import DATA, read_yaml
 from gpudash.text import LANGUAGES, Text
 from gpudash.units import HOURS_PER_YEAR
 
-MODULES = (evidence, overview, purchase_mix, recommendation, scores, storage, tco, workload)
+MODULES = (claims, evidence, overview, purchase_mix, recommendation, scores, storage, tco, what_if, workload)
 VIEWS = [
     function
     for module in MODULES

@@ -14,8 +14,10 @@ from gpudash.text import LANGUAGES, Text
 from ui.fields import sentence
 from ui.literal import cell, literal
 
-PAGES = ("overview", "recommendation", "workload", "scores", "tco", "purchase_mix", "storage", "evidence")
-TITLE_TOPICS = {"scores": "scores_page", "storage": "storage_page"}
+DECIDE = ("overview", "recommendation")
+UNDERSTAND = ("workload", "scores", "tco", "purchase_mix", "storage", "what_if")
+PAGES = (*DECIDE, *UNDERSTAND, "evidence", "claims")
+TITLE_TOPICS = {"scores": "scores_page", "storage": "storage_page", "claims": "claims_page"}
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,10 @@ from functools import cached_property, lru_cache
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from gpudash.errors import GpudashError
-from gpudash.figures._table import Column, Table, table_of
+from gpudash.figures._table import Column, Table, rows_where, rows_with, table_of
 from gpudash.result import Result
 from gpudash.scenario import Scenario
 from gpudash.text import Text
@@ -19,6 +20,7 @@ from ui import state
 from ui.fields import field, sentence
 from ui.literal import cell, literal
 from ui.rows import rows
+from ui.searches import Begin, Search, search
 from ui.weights import weights
 
 CHART_CONFIG = {"displaylogo": False, "modeBarButtons": [["toImage"]]}
@@ -27,6 +29,7 @@ METRICS_IN_A_ROW = 4
 TABLE_ROW_PX, TABLE_ROWS_SHOWN = 35, 14
 
 View = Callable[[Result, Text], object]
+Grown = Callable[[object, Result, Text], object]  # a view of what a search has found so far
 
 
 @lru_cache(maxsize=512)
@@ -37,10 +40,12 @@ def _view(function: View, scenario: Scenario, language: str):
 
 @lru_cache(maxsize=512)
 def _drawn(function: View, scenario: Scenario, language: str) -> tuple[go.Figure, str, str, Table] | None:
-    """A chart without its title, the title and the source (as text they wrap on a phone), and its numbers."""
     chart = function(state.answer(scenario), Text(language))
-    if chart is None:
-        return None
+    return None if chart is None else _parts(chart)
+
+
+def _parts(chart: go.Figure) -> tuple[go.Figure, str, str, Table]:
+    """A chart without its title, the title and the source (as text they wrap on a phone), and its numbers."""
     title, numbers = chart.layout.title.text, table_of(chart)
     chart.layout.title.text = ""
     return chart, title, chart.layout.meta["source"], numbers
@@ -53,6 +58,7 @@ class Page:
         self.name = name
         self.text = state.text()
         self.scenario = state.scenario()
+        self._searches: list[tuple[DeltaGenerator, Begin, tuple[Grown, ...]]] = []
 
     @cached_property
     def result(self) -> Result:
@@ -144,9 +150,7 @@ class Page:
 
     def sentences(self, function: View) -> None:
         """Each sentence as one point of a list."""
-        lines = self.show(function)
-        if lines:
-            st.markdown("\n".join(f"- {literal(line)}" for line in lines))
+        _draw_points(self.show(function))
 
     def listed(self, heading: str, function: View) -> None:
         """Sentences under a heading of their own; nothing at all where there are none."""
@@ -171,10 +175,10 @@ class Page:
     def figure(self, function: View) -> None:
         """A chart under its finding, its source, and its numbers as a table on demand."""
         drawn = _drawn(function, self.result.scenario, self.text.language)
-        if drawn is None:
-            return
-        chart, title, source, numbers = drawn
-        key = f"{self.name}.{function.__name__}"
+        if drawn is not None:
+            self._draw_chart(*drawn, key=f"{self.name}.{function.__name__}")
+
+    def _draw_chart(self, chart: go.Figure, title: str, source: str, numbers: Table, *, key: str) -> None:
         with st.container(key=f"{key}.block"):
             st.markdown("**" + literal(title) + "**")
             st.plotly_chart(chart, key=key, config=CHART_CONFIG, alt=title)
@@ -185,12 +189,20 @@ class Page:
 
     def table(self, function: View) -> None:
         shown = self.show(function)
-        if shown is None:
-            return
-        st.markdown("**" + literal(shown.title) + "**")
-        _draw_table(shown, f"{self.name}.{function.__name__}")
-        if shown.source:
-            st.caption(literal(shown.source))
+        if shown is not None:
+            _draw_titled_table(shown, f"{self.name}.{function.__name__}")
+
+    def filtered_table(self, function: View, *names: str) -> None:
+        """A table to search in, with the columns `column_<name>` to choose values from."""
+        shown, key = self.show(function), f"{self.name}.{function.__name__}"
+        for name in names:
+            label = self.text(f"{self.name}.column_{name}")
+            values = next(column.values for column in shown.columns if column.label == label)
+            distinct = list(dict.fromkeys(values))
+            chosen = st.pills(literal(label), distinct, selection_mode="multi", key=f"{key}.{name}")
+            shown = rows_where(shown, label, set(chosen or distinct))
+        words = st.text_input(literal(self.text(f"{self.name}.search")), key=f"{key}.search", max_chars=80)
+        _draw_titled_table(rows_with(shown, words), key)
 
     def folded_table(self, function: View) -> None:
         """A long table, made only when it is opened."""
@@ -198,6 +210,41 @@ class Page:
         with self._fold(f"{key}.fold", self.text(f"{self.name}.{function.__name__}")) as fold:
             if fold.open:
                 self.table(function)
+
+    def gradually(self, begin: Begin, *views: Grown) -> None:
+        """The place of a long search on the page; `work` fills it, after all that can be drawn at once."""
+        self._searches.append((st.container(), begin, views))
+
+    def work(self) -> None:
+        """Take the searches step by step and show what they have found so far; the last thing a page does."""
+        for place, begin, views in self._searches:
+            with place:
+                self._grow(search(begin, self.result.scenario), f"{self.name}.{begin.__name__}", views)
+
+    def _grow(self, found: Search, key: str, views: tuple[Grown, ...]) -> None:
+        """Points while it runs, everything once it is done or held; any click interrupts it, the next run goes on."""
+        status, points = st.empty(), st.empty()
+        if not found.is_done:
+            with status.container():
+                goes_on = st.toggle(literal(self.text("frame.search")), value=True, key=f"{key}.on")
+                progress = st.progress(0.0)
+            while goes_on and not found.is_done:
+                found.step()
+                if found.found is not None:
+                    progress.progress(found.found.fraction)
+                    with points.container():
+                        _draw_points(views[0](found.found, self.result, self.text))
+        if found.is_done:
+            status.empty()
+        points.empty()
+        for view in views if found.found is not None else ():
+            self._draw(view(found.found, self.result, self.text), f"{key}.{view.__name__}")
+
+    def _draw(self, shown, key: str) -> None:
+        if isinstance(shown, go.Figure):
+            self._draw_chart(*_parts(shown), key=key)
+        else:
+            _draw_points(shown)
 
     def side_by_side(self, *draws: Callable[[], None]) -> None:
         for draw, column in zip(draws, st.columns(len(draws))):
@@ -212,6 +259,18 @@ def begin(name: str) -> Page:
     if error is not None:
         st.error(literal(sentence(error, page.text)), icon=":material/link_off:")
     return page
+
+
+def _draw_points(lines) -> None:
+    if lines:
+        st.markdown("\n".join(f"- {literal(line)}" for line in lines))
+
+
+def _draw_titled_table(shown: Table, key: str) -> None:
+    st.markdown("**" + literal(shown.title) + "**")
+    _draw_table(shown, key)
+    if shown.source:
+        st.caption(literal(shown.source))
 
 
 def _draw_table(shown: Table, key: str) -> None:

@@ -17,8 +17,8 @@ from ui.literal import literal
 ROOT = Path(__file__).resolve().parents[1]
 GROUPS = {
     "decide": ("overview", "recommendation"),
-    "understand": ("workload", "scores", "tco", "purchase_mix", "storage"),
-    "check": ("evidence",),
+    "understand": ("workload", "scores", "tco", "purchase_mix", "storage", "what_if"),
+    "check": ("evidence", "claims"),
 }
 REQUESTS = (
     "traffic.peak_requests_per_s",

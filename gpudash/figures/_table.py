@@ -1,7 +1,7 @@
 """A table as columns with a label and a kind; whoever shows it chooses the digits."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import plotly.graph_objects as go
 
@@ -30,6 +30,24 @@ class Table:
 def table(title: str, columns: Sequence[tuple], source: str = "") -> Table:
     """A Table of (label, values[, kind]) tuples."""
     return Table(title, tuple(Column(label, tuple(values), *kind) for label, values, *kind in columns), source)
+
+
+def rows_where(shown: Table, label: str, wanted: set) -> Table:
+    """The rows whose cell in a column is one of the wanted ones."""
+    values = next(column.values for column in shown.columns if column.label == label)
+    return _rows(shown, [row for row, value in enumerate(values) if value in wanted])
+
+
+def rows_with(shown: Table, words: str) -> Table:
+    """The rows that hold all of the words somewhere, whatever their case."""
+    sought = words.casefold().split()
+    cells = [" ".join(map(str, row)).casefold() for row in zip(*(column.values for column in shown.columns))]
+    return _rows(shown, [row for row, cell in enumerate(cells) if all(word in cell for word in sought)])
+
+
+def _rows(shown: Table, kept: list[int]) -> Table:
+    columns = (replace(column, values=tuple(column.values[row] for row in kept)) for column in shown.columns)
+    return replace(shown, columns=tuple(columns))
 
 
 def table_of(chart: go.Figure) -> Table:

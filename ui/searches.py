@@ -1,0 +1,29 @@
+"""Long searches that show what they have found so far, go on where they stopped, and are made once for all sessions."""
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from threading import Lock
+
+from gpudash.catalogue import Catalogue, load_catalogue
+from gpudash.scenario import Scenario
+
+Begin = Callable[[Scenario, Catalogue], Iterator]
+
+
+class Search:
+    """One search of one scenario; a step is taken by whoever asks first, so that a rerun of the page loses nothing."""
+
+    def __init__(self, steps: Iterator):
+        self._steps, self._lock = steps, Lock()
+        self.found, self.is_done = None, False
+
+    def step(self) -> None:
+        with self._lock:
+            if not self.is_done:
+                self.found = next(self._steps, self.found)
+                self.is_done = self.found is None or self.found.fraction >= 1
+
+
+@lru_cache(maxsize=64)
+def search(begin: Begin, scenario: Scenario) -> Search:
+    return Search(begin(scenario, load_catalogue(scenario.catalogue.snapshot)))
