@@ -21,6 +21,7 @@ from gpudash.uncertainty import Uncertainty
 
 SHOWN = 12
 LABEL_WIDTH = 26  # characters per line beside a bar
+ARROWS = {"above": "\u00a0↑", "below": "\u00a0↓"}  # held to the word before them
 FURTHEST_PERCENT = 300  # longer bars are cut, so that the near ones can be compared
 
 
@@ -58,7 +59,7 @@ def closeness(found: Progress, result: Result, text: Text) -> go.Figure | None:
     moves = [max(min(100 * _distance(flip), FURTHEST_PERCENT), -FURTHEST_PERCENT) for flip in near]
     chart.add_bar(
         x=moves,
-        y=[wrapped(f"{_what(flip, text)} {'↑' if flip.direction == 'above' else '↓'}", LABEL_WIDTH) for flip in near],
+        y=[wrapped(_what(flip, text) + ARROWS[flip.direction], LABEL_WIDTH) for flip in near],
         orientation="h",
         name=plain(text("what_if.closeness_x")),
         marker=marker(MAIN),
