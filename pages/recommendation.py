@@ -1,7 +1,7 @@
 """Recommendation: the way to the answer, who fell and why, and what the published trees say."""
 
 import ui
-from gpudash.figures import overview, recommendation
+from gpudash.figures import ecosystem, overview, recommendation
 
 page = ui.begin("recommendation")
 page.title()
@@ -28,6 +28,7 @@ page.more(
     "requirements.marketplaces",
     "requirements.mainland_china",
 )
+page.folded_table(ecosystem.cards)
 page.listed("section_warnings", overview.warnings)
 page.section("section_published")
 page.sentences(recommendation.agreement)

@@ -6,6 +6,7 @@ import pytest
 
 from gpudash import GpudashError, Scenario, evaluate, load_catalogue
 from gpudash.ecosystem import TITLES, builds, compatibility, versions
+from gpudash.figures.ecosystem import cards
 from gpudash.text import LANGUAGES, Text
 
 CATALOGUE = load_catalogue()
@@ -126,3 +127,13 @@ def test_every_build_names_its_source_and_date():
         assert re.fullmatch(r"\d{4}(-\d{2}(-\d{2})?)?", build.as_of)
     assert {build.item for build in builds()} == {*TITLES, "cuda"}
     assert versions("pytorch")[-1] == "2.14"
+
+
+def test_the_table_of_cards_answers_for_the_version_asked_for_with_its_source():
+    wishes = {"requirements": {"framework": "pytorch", "framework_version": "2.9"}}
+    shown = cards(evaluate(Scenario.read(wishes), CATALOGUE), Text("en"))
+    assert "PyTorch 2.9" in shown.title
+    rows = {row[0]: row for row in zip(*(column.values for column in shown.columns))}
+    assert rows["V100-32GB"][1:3] == ("yes", "12.6, 12.8")
+    assert "RELEASE.md" in rows["V100-32GB"][4]
+    assert rows["Gaudi2"][1] == "no"

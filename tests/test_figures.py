@@ -10,6 +10,7 @@ import pytest
 from gpudash import Scenario, evaluate, load_catalogue
 from gpudash.figures import (
     claims,
+    ecosystem,
     evidence,
     overview,
     purchase_mix,
@@ -28,7 +29,7 @@ from gpudash.tables import DATA, read_yaml
 from gpudash.text import LANGUAGES, Text
 from gpudash.units import HOURS_PER_YEAR
 
-MODULES = (claims, evidence, overview, purchase_mix, recommendation, scores, storage, tco, what_if, workload)
+MODULES = (claims, ecosystem, evidence, overview, purchase_mix, recommendation, scores, storage, tco, what_if, workload)
 VIEWS = [
     function
     for module in MODULES

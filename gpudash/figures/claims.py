@@ -1,7 +1,7 @@
 """The audit of the articles: every claim with its verdict, worked examples, and the articles' matrix of providers."""
 
 from gpudash.catalogue import load_catalogue
-from gpudash.claims import VERDICTS, claims, worked_examples
+from gpudash.claims import claims, worked_examples
 from gpudash.figures._table import Table, table
 from gpudash.provider_matrix import ArticleColumn, article_matrix, capabilities
 from gpudash.result import Result
