@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from gpudash.ecosystem import compatibility
+from gpudash.freshness import outdated_prices
 from gpudash.model import load_precision
 from gpudash.result import Country, Message, Rejected, Share, Usd
 from gpudash.sizing import Shapes, Sized, parameters
@@ -38,7 +39,7 @@ class PrecisionSupport:
 
 @lru_cache(maxsize=1)
 def precision_support() -> dict[tuple[str, str], PrecisionSupport]:
-    """(precision, vendor) -> support, of data/precision_support.csv; formats that are not listed run wherever 16 bit does."""
+    """(precision, vendor) -> support, of data/precision_support.csv; what is not listed runs wherever 16 bit does."""
     return {
         (row["precision"], row["vendor"]): PrecisionSupport(
             row["supported"] == "yes", float(row["minimum_compute_capability"] or 0), row["hardware_column"]
@@ -86,8 +87,8 @@ class Gates:
         return self._rows[reason]
 
     def close(self, gate: str) -> None:
-        """The end of a gate: keeps who meets it."""
-        self.holds[gate] = ~self._fails
+        """The end of a gate, or of a part of it: keeps who meets it."""
+        self.holds[gate] = self.holds.get(gate, True) & ~self._fails
         self._fails = np.zeros(len(self.alive), dtype=bool)
 
     def rejected(self) -> Rejected:
@@ -106,6 +107,8 @@ def gate_before_sizing(known, shapes: Shapes) -> Gates:
     _provider_facts(gates, known, offers)
     _hardware_facts(gates, known, offers, shapes)
     gates.close("requirements")
+    _outdated_price(gates, offers)
+    gates.close("price")
     return gates
 
 
@@ -151,6 +154,17 @@ def gate_sizing(gates: Gates, shapes: Shapes, sized: Sized) -> None:
     gates.close("memory")
     gates.refuse_each(~sized.meets_targets[shapes.of_offer], shapes.of_offer, lambda shape: sized.because[shape])
     gates.close("latency")
+
+
+def _outdated_price(gates: Gates, offers) -> None:
+    """A price that the provider itself has raised since can no longer be had."""
+    outdated = outdated_prices(offers)
+    newest = outdated.newest_usd_per_gpu_hour
+    gates.refuse_each(
+        outdated.is_outdated,
+        outdated.group_of,
+        lambda group: Message.of("candidates.outdated_price", new=Usd(newest[group])),
+    )
 
 
 MAINLAND_CHINA = "CN"
@@ -295,7 +309,7 @@ def _software(check, known, shapes: Shapes, gpu) -> None:
                 needed=float(m[shape]),
                 value=float(capability[shape]),
                 gpu=gpu(shape),
-            ),  # fmt: skip
+            ),
         )
 
 
@@ -311,7 +325,7 @@ def _versions(check, known, shapes: Shapes) -> None:
 
 
 def _precision(check, known, shapes: Shapes, gpu) -> None:
-    """Whether the card runs the weight format at all; one nobody lists for a vendor's cards is not known to run there."""
+    """Whether the card runs the weight format; one that nobody lists for a vendor's cards is not known to run there."""
     hardware, rows, name = known.catalogue.hardware, shapes.gpu_row, known.weight_precision
     if known.counts_samples:
         return

@@ -1,7 +1,6 @@
-"""The recommendation: candidates scored, the winner and who stands beside it, the reasons, and what to watch out for."""
+"""The recommendation: candidates scored, the winner and who stands beside it, the reasons, what to watch out for."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -17,36 +16,16 @@ from gpudash.frameworks import (
     score_candidates,
     sla_level,
 )
+from gpudash.freshness import certainty, freshness_rules
 from gpudash.purchase_mix import KINDS
 from gpudash.result import Choice, Country, FrameworkRanking, Message, Share, Usd
 from gpudash.scores import ranks, weight_intervals
-from gpudash.tables import DATA, read_yaml
 from gpudash.tco import Costs, bill, mix_plan
 from gpudash.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, TOKENS_PER_MILLION
 
 ALTERNATIVES = 8  # lines shown beside the winner; the rest is in the tables of scores
 RANKED_ROWS = 20
 ORDERED = 1000  # candidates that are put in order and named; a million offers have no names until they are shown
-
-
-@lru_cache(maxsize=1)
-def _certainty_rules() -> dict:
-    return {name: rule["value"] for name, rule in read_yaml(DATA / "certainty.yaml").items()}
-
-
-def certainty(age_days, secondary, date_estimated, speed_low):
-    """How sure the numbers of an offer are, 0 to 1: fresh days / age, factors for doubtful prices, width of the band.
-
-    Rules and sources: data/certainty.yaml.
-    """
-    rules = _certainty_rules()
-    price = rules["fresh_days"] / np.maximum(age_days, rules["fresh_days"])
-    price = (
-        price
-        * np.where(secondary, rules["secondary_factor"], 1)
-        * np.where(date_estimated, rules["date_estimated_factor"], 1)
-    )
-    return price * speed_low
 
 
 def candidate_columns(known, shapes, sized, costs: Costs) -> dict[str, np.ndarray]:
@@ -221,7 +200,7 @@ def _number(value) -> float | None:
 
 
 def served_tokens_per_month(known) -> float | None:
-    """Output tokens of the mean month: the load of every hour of the week × tokens per answer; None if none are made."""
+    """Output tokens of the mean month: load of every hour of the week × tokens per answer; None if none are made."""
     if known.is_training or not known.output_tokens:
         return None
     load = known.load
@@ -241,7 +220,7 @@ def offer_id(offers, offer: int) -> str:
 
 
 def ranking(known, costs: Costs, scores: FrameworkScores, ordered: Order) -> FrameworkRanking:
-    """The best candidates in one framework, one line per provider and instance, with what each criterion contributes."""
+    """The best candidates in one framework, a line per provider and instance, with what each criterion contributes."""
     offers = known.catalogue.offers
     criteria = scores.framework.criteria
     best = ordered.candidates[:RANKED_ROWS]
@@ -324,7 +303,7 @@ def versus(choice: Choice, winner: Choice) -> tuple[Message, ...]:
     said = [
         Message.of(code, difference=Usd(abs(difference)), share=Share(abs(difference) / max(winner.monthly_usd, 1e-9)))
     ]
-    if choice.price_age_days > winner.price_age_days + _certainty_rules()["fresh_days"]:
+    if choice.price_age_days > winner.price_age_days + freshness_rules()["fresh_days"]:
         said.append(Message.of("reasons.older_price", age=choice.price_age_days, winner_age=winner.price_age_days))
     said.append(Message.of("reasons.score_behind", score=choice.score * 100, winner_score=winner.score * 100))
     return tuple(said)
@@ -343,7 +322,7 @@ def result_warnings(known, costs: Costs, winner, cheapest, candidate) -> tuple[M
 
 
 def _winner_warnings(known, winner: Choice, costs: Costs, candidate: int) -> tuple[Message, ...]:
-    offers, rules = known.catalogue.offers, _certainty_rules()
+    offers, rules = known.catalogue.offers, freshness_rules()
     offer, said = costs.rows[candidate], []
     if winner.price_age_days > rules["stale_days"]:
         said.append(Message.of("warnings.stale_price", provider=winner.provider, age=winner.price_age_days))

@@ -1,0 +1,59 @@
+"""How far a price can be trusted: its age, who quotes it, and whether its own provider has raised it since."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from gpudash.tables import DATA, read_yaml
+
+
+@lru_cache(maxsize=1)
+def freshness_rules() -> dict[str, float]:
+    """Limits and factors of data/certainty.yaml by name."""
+    return {name: rule["value"] for name, rule in read_yaml(DATA / "certainty.yaml").items()}
+
+
+def certainty(age_days, secondary, date_estimated, speed_low):
+    """How sure the numbers of an offer are, 0 to 1: fresh days / age, factors for doubtful prices, width of the band.
+
+    Rules and sources: data/certainty.yaml.
+    """
+    rules = freshness_rules()
+    price = rules["fresh_days"] / np.maximum(age_days, rules["fresh_days"])
+    doubts = np.where(secondary, rules["secondary_factor"], 1)
+    doubts = doubts * np.where(date_estimated, rules["date_estimated_factor"], 1)
+    return price * doubts * speed_low
+
+
+@dataclass(frozen=True)
+class OutdatedPrices:
+    """Offers whose on-demand price their provider has raised since, by what it asks for the same GPU in that country.
+
+    `group_of` numbers the provider, country and GPU of each offer; `newest_usd_per_gpu_hour` has one entry per group.
+    """
+
+    is_outdated: np.ndarray
+    group_of: np.ndarray
+    newest_usd_per_gpu_hour: np.ndarray
+
+
+def outdated_prices(offers) -> OutdatedPrices:
+    """Offers that are clearly older and clearly cheaper per card than the provider's newest price of that card.
+
+    The newest price of a group is the lowest one of its youngest date. Limits: data/certainty.yaml.
+    """
+    rules = freshness_rules()
+    price = np.nan_to_num(offers.on_demand_usd_per_gpu_hour, nan=np.inf)
+    _, country = np.unique([country for _, _, country in offers.places], return_inverse=True)
+    key = (offers.provider_row * len(country) + country[offers.place_row]) * 10_000 + offers.gpu_row
+    key = key * 2 + (offers.kind == "marketplace")  # one provider may sell its own servers and those of others
+    groups, group_of = np.unique(key, return_inverse=True)
+    age = np.where(np.isfinite(price), offers.age_days, np.inf)
+    youngest = np.full(len(groups), np.inf)
+    np.minimum.at(youngest, group_of, age)
+    newest = np.full(len(groups), np.inf)
+    np.minimum.at(newest, group_of, np.where(age == youngest[group_of], price, np.inf))
+    is_older = offers.age_days > youngest[group_of] + rules["outdated_after_days"]
+    is_cheaper = price * (1 + rules["outdated_rise_fraction"]) < newest[group_of]
+    return OutdatedPrices(is_older & is_cheaper, group_of, newest)
