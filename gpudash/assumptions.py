@@ -1,4 +1,4 @@
-"""What the arithmetic works with: the scenario's inputs resolved against the catalogue, and the ledger of their origins."""
+"""What the arithmetic works with: the inputs resolved against the catalogue, and the ledger of their origins."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +24,7 @@ SAMPLE_FAMILIES = ("vision",)
 
 @dataclass(frozen=True)
 class Known:
-    """A scenario whose names have been looked up: the model, its precision, the budget in USD a month, the countries."""
+    """A scenario whose names have been looked up: model, precision, budget in USD a month, countries."""
 
     scenario: Scenario
     catalogue: Catalogue
@@ -161,7 +161,7 @@ def ledger(known: Known) -> tuple[Assumption, ...]:
                 "catalogue",
                 currency.source,
                 currency.as_of,
-            )  # fmt: skip
+            )
         )
     if not known.is_training and not scenario.traffic.hourly_shape:
         shape = catalogue.traffic_shapes[scenario.traffic.shape]

@@ -11,10 +11,10 @@ import numpy as np
 
 from gpudash.engines import EngineParameters, card_parameters
 from gpudash.errors import GpudashError
-from gpudash.memory import inference_memory, maximum_batch, training_memory, verdict, weights_gb
+from gpudash.memory import inference_memory, maximum_batch, verdict, weights_gb
 from gpudash.model import load_precision, read_parameters
 from gpudash.result import Message, ShapeVerdict, Sizing
-from gpudash.sizing_runs import sample_columns, training_columns
+from gpudash.sizing_runs import run_memory, sample_columns, training_columns
 from gpudash.speed import Cards, Transformer, inference_speed
 from gpudash.tables import DATA, read_yaml
 from gpudash.units import MS_PER_S
@@ -296,11 +296,7 @@ def sizing_result(known, shapes: Shapes, sized: Sized, shape: int | None, gpu_co
 def _memory(known, sized: Sized, shape: int | None, gpu_count: int, usable_gb: float | None):
     work = known.scenario.workload
     if known.is_training:
-        return training_memory(
-            known.model, work.training_method, known.weight_precision, optimizer=work.optimizer,
-            zero_stage=work.zero_stage, gpu_count=gpu_count, micro_batch=work.micro_batch, sequence_tokens=work.sequence_tokens, recomputation=work.recomputation,
-            usable_gb_per_gpu=usable_gb,
-        )  # fmt: skip
+        return run_memory(known, gpu_count, usable_gb)
     degree, batch = (1, 1) if shape is None else (int(sized.tensor_parallel[shape]), int(sized.batch_size[shape]))
     return inference_memory(
         known.model, known.weight_precision, work.kv_precision, work.context_tokens + known.output_tokens, batch,

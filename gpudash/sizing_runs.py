@@ -4,7 +4,7 @@ import numpy as np
 
 from gpudash.demand import longest_run_hours
 from gpudash.measured import sample_speed
-from gpudash.memory import training_memory, weights_gb
+from gpudash.memory import TrainingMemory, training_memory, weights_gb
 from gpudash.result import Message
 from gpudash.training_speed import TrainingWork, training_speed
 from gpudash.units import PARAMS_PER_B, SECONDS_PER_HOUR
@@ -25,11 +25,7 @@ def training_columns(known, shapes, usable_gb: np.ndarray, rules: dict) -> dict:
     joined &= shapes.gpus_per_server >= rules["cluster_gpus_per_server"]["value"]
     possible = joined[:, None] | (servers == 1)
     gpu_count = servers[None, :] * shapes.gpus_per_server[:, None]
-    needed = training_memory(
-        known.model, work.training_method, known.weight_precision, optimizer=work.optimizer,
-        zero_stage=work.zero_stage, gpu_count=gpu_count, micro_batch=work.micro_batch, sequence_tokens=work.sequence_tokens, recomputation=work.recomputation,
-    )  # fmt: skip
-    per_gpu_gb = np.broadcast_to(needed.total_gb, gpu_count.shape)
+    per_gpu_gb = np.broadcast_to(run_memory(known, gpu_count).total_gb, gpu_count.shape)
     fits = possible & (per_gpu_gb <= usable_gb[:, None])
     method = "pretraining" if work.kind == "training" and work.training_method == "full" else work.training_method
     task = TrainingWork.of(
@@ -81,6 +77,23 @@ def training_columns(known, shapes, usable_gb: np.ndarray, rules: dict) -> dict:
         "servers_per_run": np.where(meets, servers[chosen], 0),
         "run_hours": hours[rows, chosen] * blank,
     }
+
+
+def run_memory(known, gpu_count, usable_gb_per_gpu: float | None = None) -> TrainingMemory:
+    """Memory of one GPU of a run on `gpu_count` GPUs (a number or an array), laid out as the scenario says."""
+    work = known.scenario.workload
+    return training_memory(
+        known.model,
+        work.training_method,
+        known.weight_precision,
+        optimizer=work.optimizer,
+        zero_stage=work.zero_stage,
+        gpu_count=gpu_count,
+        micro_batch=work.micro_batch,
+        sequence_tokens=work.sequence_tokens,
+        recomputation=work.recomputation,
+        usable_gb_per_gpu=usable_gb_per_gpu,
+    )
 
 
 def _server_counts(largest: int) -> np.ndarray:

@@ -40,7 +40,7 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 
 
 def numbers(cells: list[str], path: Path, column: str) -> np.ndarray:
-    """Text cells as floats; blank becomes NaN (not sourced); anything else that is no number is refused with its line."""
+    """Text cells as floats; blank becomes NaN (not sourced); what is no number is refused with its line."""
     values = np.full(len(cells), np.nan)
     for index, cell in enumerate(cells):
         if cell:

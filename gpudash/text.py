@@ -1,7 +1,7 @@
 """Text(language): key → sentence, and the formats for money, numbers and dates."""
 
 from datetime import date
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 
 from gpudash.result import Country, Message, Share, Usd
 from gpudash.tables import DATA, read_yaml
@@ -11,7 +11,7 @@ _UNREADABLE = 1e15  # nobody reads sixteen digits; from here on as a power of te
 _LOCALES = {"en": "en_US", "zh": "zh_Hans_CN"}
 
 
-@lru_cache(maxsize=None)
+@cache
 def _topic(language: str, topic: str) -> dict[str, str]:
     path = DATA / "text" / language / f"{topic}.yaml"
     return read_yaml(path) if path.exists() else {}
@@ -71,7 +71,7 @@ class Text:
         return _LOCALES[self.language]
 
     def number(self, value: float, digits: int | None = None) -> str:
-        """A number with separators; without `digits`, about three significant figures and none below the point from 100 on."""
+        """A number with separators; without `digits`, about three significant figures, and whole from 100 on."""
         from babel.numbers import format_decimal
 
         size = abs(value)
