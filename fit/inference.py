@@ -86,7 +86,7 @@ class Measured:
 
     set_ups: SetUps
     value: np.ndarray
-    labels: dict[str, np.ndarray]  # model, gpu, source, engine, vendor, phase
+    labels: dict[str, np.ndarray]  # model, gpu, source, engine, vendor, phase, line
 
     def take(self, chosen) -> "Measured":
         return Measured(self.set_ups.take(chosen), self.value[chosen], {k: v[chosen] for k, v in self.labels.items()})
@@ -103,6 +103,7 @@ def read_measured() -> Measured:
     # Pages of one project are one source: its rows share methods and mistakes.
     labels["source"] = np.array([source.split()[0] for source in columns["source"]])
     labels |= {"engine": np.array(set_ups.engine), "vendor": np.array(set_ups.vendor)}
+    labels["line"] = np.arange(2, 2 + len(value))  # of the file, after its header
     usable = np.array([not ("excluded" in caveat or "fp32" in caveat) for caveat in columns["caveat"]])
     usable &= np.array([reason is None for reason in set_ups.because])
     return Measured(set_ups, value, labels).take(usable)

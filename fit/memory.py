@@ -201,8 +201,8 @@ def held_out_verdicts(groups: np.ndarray) -> Verdicts:
     """Verdicts with the two choices that rows could steer made anew without the rows of each group.
 
     They are the context of rows that name none and the fixed memory of a serving engine; everything else comes from
-    documentation or from data/measured/memory.csv. Of choices that agree equally often the one that asks for most memory
-    is taken, as in the fit: a set-up that does not fit is worse than an idle gigabyte.
+    documentation or from data/measured/memory.csv. Of choices that agree equally often the one that asks for most
+    memory is taken, as in the fit: a set-up that does not fit is worse than an idle gigabyte.
     """
     tried = []
     for context, fixed in product(VERDICT_CHOICES["context_tokens"], VERDICT_CHOICES["fixed_gb"]):
