@@ -2,7 +2,8 @@
 
 A slice has its own memory and memory paths and its own multiprocessors (data/mig_profiles.csv), so its speed is that of
 a smaller card: of MLPerf's BERT and RNN-T on A30 and A100, one slice alone reaches 81 to 97 % of its share. With all
-slices of a card busy the published BERT results are lower, about 70 % of the whole card together. Cards without MIG (A10, T4, L4, L40S ...) are refused with the sentence.
+slices of a card busy the published BERT results are lower, about 70 % of the whole card together. Cards without MIG
+(A10, T4, L4, L40S ...) are refused with the sentence.
 """
 
 from dataclasses import dataclass, replace
