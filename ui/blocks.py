@@ -4,6 +4,7 @@ Every block takes functions `(result, text)` of gpudash.figures; what they retur
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import pandas as pd
@@ -32,23 +33,27 @@ View = Callable[[Result, Text], object]
 Grown = Callable[[object, Result, Text], object]  # a view of what a search has found so far
 
 
-@lru_cache(maxsize=512)
+@dataclass(frozen=True)
+class Chart:
+    """A chart with its title and source taken out (as text they wrap on a phone), and its numbers."""
+
+    drawing: go.Figure
+    title: str
+    source: str
+    numbers: Table
+
+    @classmethod
+    def of(cls, drawing: go.Figure) -> "Chart":
+        chart = cls(drawing, drawing.layout.title.text, drawing.layout.meta["source"], table_of(drawing))
+        drawing.layout.title.text = ""
+        return chart
+
+
+@lru_cache(maxsize=1024)
 def _view(function: View, scenario: Scenario, language: str):
-    """What a function of gpudash.figures returns, made once; all of it is frozen or never written to."""
-    return function(state.answer(scenario), Text(language))
-
-
-@lru_cache(maxsize=512)
-def _drawn(function: View, scenario: Scenario, language: str) -> tuple[go.Figure, str, str, Table] | None:
-    chart = function(state.answer(scenario), Text(language))
-    return None if chart is None else _parts(chart)
-
-
-def _parts(chart: go.Figure) -> tuple[go.Figure, str, str, Table]:
-    """A chart without its title, the title and the source (as text they wrap on a phone), and its numbers."""
-    title, numbers = chart.layout.title.text, table_of(chart)
-    chart.layout.title.text = ""
-    return chart, title, chart.layout.meta["source"], numbers
+    """What a function of gpudash.figures returns, made once; all of it is frozen or never written to again."""
+    shown = function(state.answer(scenario), Text(language))
+    return Chart.of(shown) if isinstance(shown, go.Figure) else shown
 
 
 class Page:
@@ -79,7 +84,10 @@ class Page:
     def say(self, name: str, **values) -> None:
         st.markdown(literal(self.text(f"{self.name}.{name}", **values)))
 
-    def section(self, name: str) -> None:
+    def section(self, name: str, *views: View) -> None:
+        """A heading; where the views under it are named, only if one of them has something to show."""
+        if views and not any(self.show(view) for view in views):
+            return
         st.subheader(literal(self.text(f"{self.name}.{name}")), anchor=False)
 
     def title(self) -> None:
@@ -154,9 +162,8 @@ class Page:
 
     def listed(self, heading: str, function: View) -> None:
         """Sentences under a heading of their own; nothing at all where there are none."""
-        if self.show(function):
-            self.section(heading)
-            self.sentences(function)
+        self.section(heading, function)
+        self.sentences(function)
 
     def metrics(self, function: View) -> None:
         items = self.show(function) or ()
@@ -174,18 +181,18 @@ class Page:
 
     def figure(self, function: View) -> None:
         """A chart under its finding, its source, and its numbers as a table on demand."""
-        drawn = _drawn(function, self.result.scenario, self.text.language)
-        if drawn is not None:
-            self._draw_chart(*drawn, key=f"{self.name}.{function.__name__}")
+        chart = self.show(function)
+        if chart is not None:
+            self._draw_chart(chart, f"{self.name}.{function.__name__}")
 
-    def _draw_chart(self, chart: go.Figure, title: str, source: str, numbers: Table, *, key: str) -> None:
+    def _draw_chart(self, chart: Chart, key: str) -> None:
         with st.container(key=f"{key}.block"):
-            st.markdown("**" + literal(title) + "**")
-            st.plotly_chart(chart, key=key, config=CHART_CONFIG, alt=title)
-            st.caption(literal(source))
+            st.markdown("**" + literal(chart.title) + "**")
+            st.plotly_chart(chart.drawing, key=key, config=CHART_CONFIG, alt=chart.title)
+            st.caption(literal(chart.source))
             with self._fold(f"{key}.numbers", self.text("frame.as_table"), type="compact") as fold:
                 if fold.open:
-                    _draw_table(numbers, f"{key}.table")
+                    _draw_table(chart.numbers, f"{key}.table")
 
     def table(self, function: View) -> None:
         shown = self.show(function)
@@ -242,7 +249,7 @@ class Page:
 
     def _draw(self, shown, key: str) -> None:
         if isinstance(shown, go.Figure):
-            self._draw_chart(*_parts(shown), key=key)
+            self._draw_chart(Chart.of(shown), key)
         else:
             _draw_points(shown)
 

@@ -39,6 +39,7 @@ WARNING = "#c8442f"
 MAIN = "#4a8fd0"  # the one line or bar that matters
 HEIGHT = 340
 ROW_HEIGHT = 30
+MOST_SINGLE_TICKS = 12
 LINE_HEIGHT = 15  # of a label of several lines
 _OUTLINE = "rgba(128, 128, 128, 0.55)"
 
@@ -84,3 +85,8 @@ def plain(text: str) -> str:
 def wrapped(text: str, width: int) -> str:
     """Text broken into lines of about so many characters, for labels that must not be cut or turned."""
     return "<br>".join(plain(line) for line in textwrap.wrap(text, width))
+
+
+def whole(largest: float) -> dict:
+    """Axis settings for a count (months, servers): no ticks between whole numbers, however few there are."""
+    return {"dtick": 1} if largest <= MOST_SINGLE_TICKS else {}

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from gpudash.figures._choices import leading, place_name, price_source, role_name, roles, short_name
 from gpudash.figures._money import money_of
-from gpudash.figures._theme import CATEGORICAL, GREY, MAIN, ROW_HEIGHT, WAY_COLOURS, figure, marker, plain
+from gpudash.figures._theme import CATEGORICAL, GREY, MAIN, ROW_HEIGHT, WAY_COLOURS, figure, marker, plain, whole
 from gpudash.purchase_mix import KINDS
 from gpudash.result import Choice, Result
 from gpudash.text import Text
@@ -62,8 +62,6 @@ def answer(result: Result, text: Text) -> list[str]:
         lines.append(
             text("overview.growing", servers=text.number(choice.servers), last=text.number(choice.last_servers))
         )
-    if choice.run_hours is not None:
-        lines.append(text("overview.run_time", hours=text.number(choice.run_hours)))
     lines += [text.say(reason) for reason in choice.reasons]
     paid = result.scenario.about.paid_usd_per_month
     if paid is not None:
@@ -210,6 +208,7 @@ def cumulative_cost(result: Result, text: Text) -> go.Figure | None:
         x=text("figures.month"),
         y=text("figures.cumulative_y", currency=money.currency),
     )
+    chart.update_xaxes(whole(result.scenario.purchase.horizon_months))
     for colour, (role, choice) in zip((MAIN, CATEGORICAL[1], CATEGORICAL[2]), lines.items()):
         months = bills[choice.id].months
         total = money.amount(np.cumsum([month.total_usd for month in months]))

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 from gpudash.figures._choices import leading, price_source
 from gpudash.figures._money import money_of
 from gpudash.figures._table import Table, table
-from gpudash.figures._theme import GREY, MAIN, ROW_HEIGHT, WAY_COLOURS, figure, marker, plain
+from gpudash.figures._theme import GREY, MAIN, ROW_HEIGHT, WAY_COLOURS, figure, marker, plain, whole
 from gpudash.purchase_mix import COMMITMENTS, KINDS, break_even_utilisation
 from gpudash.result import Choice, Result
 from gpudash.text import Text
@@ -52,6 +52,7 @@ def screening_curve(result: Result, text: Text) -> go.Figure | None:
             hoverinfo="text",
         )
     chart.update_layout(barmode="stack", bargap=0)
+    chart.update_yaxes(whole(ends[needed].max() if needed.any() else 0))
     return chart
 
 

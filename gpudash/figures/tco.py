@@ -6,7 +6,18 @@ import plotly.graph_objects as go
 from gpudash.figures._choices import leading, price_source, short_name
 from gpudash.figures._money import Money, money_of
 from gpudash.figures._table import Table, table
-from gpudash.figures._theme import GREY, MAIN, OTHER_COST_COLOURS, WARNING, WAY_COLOURS, figure, marker, plain, wrapped
+from gpudash.figures._theme import (
+    GREY,
+    MAIN,
+    OTHER_COST_COLOURS,
+    WARNING,
+    WAY_COLOURS,
+    figure,
+    marker,
+    plain,
+    whole,
+    wrapped,
+)
 from gpudash.purchase_mix import KINDS
 from gpudash.result import Bill, Result
 from gpudash.text import Text
@@ -66,6 +77,7 @@ def monthly_cost(result: Result, text: Text) -> go.Figure | None:
             hoverinfo="text",
         )
     chart.update_layout(barmode="relative", bargap=0.1)
+    chart.update_xaxes(whole(len(months)))
     return chart
 
 

@@ -6,10 +6,22 @@ import plotly.graph_objects as go
 from gpudash.figures._choices import leading, price_source, short_name
 from gpudash.figures._money import money_of
 from gpudash.figures._table import Table, table
-from gpudash.figures._theme import CATEGORICAL, GREY, LINE_HEIGHT, MAIN, QUIET, WARNING, figure, marker, plain, wrapped
+from gpudash.figures._theme import (
+    CATEGORICAL,
+    GREY,
+    LINE_HEIGHT,
+    MAIN,
+    QUIET,
+    WARNING,
+    figure,
+    marker,
+    plain,
+    whole,
+    wrapped,
+)
 from gpudash.measured import nearest_measured
 from gpudash.memory import InferenceMemory
-from gpudash.result import Result, ShapeVerdict
+from gpudash.result import Choice, Result, ShapeVerdict
 from gpudash.text import Text
 from gpudash.units import HOURS_PER_DAY
 
@@ -89,23 +101,40 @@ def _verdict(shape: ShapeVerdict, text: Text) -> str:
 
 
 def speed(result: Result, text: Text) -> go.Figure | None:
-    """Requests or tokens per second of one server for the best candidates, with the band of the prediction."""
+    """Tokens per second of one server for the best candidates, with the band of the prediction."""
     choices = [choice for choice in result.alternatives if choice.output_tokens_per_s_per_server][:SPEEDS_SHOWN]
+    bands = [
+        [choice.output_tokens_per_s_per_server * factor for factor in (1, choice.speed_low, choice.speed_high)]
+        for choice in choices
+    ]
+    return _banded("speed", choices, bands, text)
+
+
+def run_time(result: Result, text: Text) -> go.Figure | None:
+    """Hours of one training run for the best candidates; the slow end of the speed's band is the long end here."""
+    choices = [choice for choice in result.alternatives if choice.run_hours][:SPEEDS_SHOWN]
+    bands = [[choice.run_hours / factor for factor in (1, choice.speed_high, choice.speed_low)] for choice in choices]
+    return _banded("run_time", choices, bands, text)
+
+
+def _banded(name: str, choices: list[Choice], bands: list[list[float]], text: Text) -> go.Figure | None:
+    """One bar per choice with its range; `bands` hold the value, its lower and its upper end."""
     if not choices:
         return None
-    values = np.array([choice.output_tokens_per_s_per_server for choice in choices])
-    low = values * [choice.speed_low for choice in choices]
-    high = values * [choice.speed_high for choice in choices]
-    first = {"name": short_name(choices[0]), "speed": text.number(values[0])}
+    values, low, high = np.array(bands).T
+    said = [
+        {"value": text.number(value), "low": text.number(least), "high": text.number(most)}
+        for value, least, most in bands
+    ]
     labels = [
         wrapped(short_name(choice), LABEL_WIDTH) + f"<br>{choice.gpus_per_server} × {plain(choice.gpu)}"
         for choice in choices
     ]
     lines = max(label.count("<br>") + 1 for label in labels)
     chart = figure(
-        text("figures.speed", **first, low=text.number(low[0]), high=text.number(high[0])),
-        source=text("figures.speed_source"),
-        x=text("figures.speed_x"),
+        text(f"figures.{name}", name=short_name(choices[0]), **said[0]),
+        source=text(f"figures.{name}_source"),
+        x=text(f"figures.{name}_x"),
         height=LINE_HEIGHT * (lines + 1) * len(choices) + 90,
         legend=False,
     )
@@ -113,13 +142,10 @@ def speed(result: Result, text: Text) -> go.Figure | None:
         x=values,
         y=labels,
         orientation="h",
-        name=text("figures.speed_x"),
+        name=text(f"figures.{name}_x"),
         marker=marker(MAIN) | {"color": [MAIN, *[GREY] * (len(choices) - 1)]},
         error_x={"type": "data", "array": high - values, "arrayminus": values - low, "color": QUIET, "thickness": 1.5},
-        hovertext=[
-            plain(text("figures.speed_hover", speed=text.number(v), low=text.number(a), high=text.number(b)))
-            for v, a, b in zip(values, low, high)
-        ],
+        hovertext=[plain(text(f"figures.{name}_hover", **words)) for words in said],
         hoverinfo="text",
     )
     chart.update_yaxes(autorange="reversed")
@@ -184,6 +210,7 @@ def week(result: Result, text: Text) -> go.Figure | None:
             hovertext=[_hour(int(hour), int(count), text) for hour, count in zip(hours, servers[month])],
             hoverinfo="text",
         )
+    chart.update_yaxes(whole(servers[list(months)].max()))
     days = [text(f"figures.day_{day}") for day in range(DAYS)]
     chart.update_xaxes(tickvals=[HOURS_PER_DAY * day + HOURS_PER_DAY // 2 for day in range(DAYS)], ticktext=days)
     return chart
