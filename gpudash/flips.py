@@ -6,18 +6,21 @@ another one, and narrows down the last step by halving. It asks the same functio
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpudash.assumptions import assume
+from gpudash.assumptions import Known, assume
 from gpudash.catalogue import Catalogue
 from gpudash.errors import GpudashError
-from gpudash.evaluate import fit, limit, price, ranked_offers
+from gpudash.evaluate import Fitted, fit, limit, price, ranked_offers
 from gpudash.levers import Lever, Question, levers, rules, server_name
 from gpudash.recommendation import offer_id
 from gpudash.result import Message, Share, Usd
 from gpudash.scenario import Scenario
+from gpudash.tco import least_costs, total_costs
+
+TRIED = 8  # offers priced in full at a time
 
 
 @dataclass(frozen=True)
@@ -96,16 +99,38 @@ class Answers:
         solved = limit(self.known, self.fitted, self.costs)
         ranked = ranked_offers(solved)
         self.first = self._server(ranked)
+        self._leading = ranked[:TRIED]
         self.levers = levers(solved, ranked)
 
     def __call__(self, lever: Lever, value: float) -> int | None:
         """The row of the recommended offer at this value of the lever; None if there is none."""
         asked = lever.ask(value)
         known = assume(asked.scenario, asked.catalogue)
-        fitted = fit(known) if lever.again == "all" else self.fitted
-        costs = self.costs if lever.again == "limits" else price(known, fitted)
-        ranked = ranked_offers(limit(known, fitted, costs))
-        return int(ranked[0]) if len(ranked) else None
+        if lever.again == "limits":
+            ranked = ranked_offers(limit(known, self.fitted, self.costs))
+            return int(ranked[0]) if len(ranked) else None
+        return self._leader(known, fit(known) if lever.again == "all" else self.fitted)
+
+    def _leader(self, known: Known, fitted: Fitted) -> int | None:
+        """The recommended offer, with only those priced in full that could be it; the very answer of `evaluate`.
+
+        All others stand at their least possible cost, which can only raise their score. So once the first of the
+        ranking and the cheapest, whose cost is the measure of all scores, are among those priced in full, the first is
+        the answer. Those that led for the last value asked about are tried first.
+        """
+        bound = least_costs(known, fitted.shapes, fitted.sized, np.flatnonzero(fitted.gates.alive))
+        sure = np.isin(bound.rows, self._leading) | np.isnan(bound.prices.on_demand_usd_per_hour)
+        while True:
+            exact = total_costs(known, fitted.shapes, fitted.sized, bound.rows[sure])
+            tco_usd = bound.tco_usd.copy()
+            tco_usd[sure] = exact.tco_usd
+            ranked = ranked_offers(limit(known, fitted, replace(bound, tco_usd=tco_usd)))
+            cheapest = bound.rows[np.argsort(tco_usd, kind="stable")[:TRIED]]
+            is_sure = np.isin(np.concatenate([ranked[:1], cheapest[:1]]), bound.rows[sure])
+            if is_sure.all():
+                self._leading = np.concatenate([ranked[:TRIED], cheapest])
+                return int(ranked[0]) if len(ranked) else None
+            sure |= np.isin(bound.rows, np.concatenate([ranked[:TRIED], cheapest]))
 
     def is_first(self, row: int | None) -> bool:
         return self._server([] if row is None else [row]) == self.first
@@ -168,7 +193,7 @@ def _ask(answers: Answers, lever: Lever, value: float):
 
 
 def _narrowed(answers: Answers, lever: Lever, same: float, other: float, row: int | None) -> tuple[float, int | None]:
-    """The first value with another answer, and who is recommended there, between one with the present answer and one without."""
+    """The first value with another answer, and who is recommended there; it lies after `same` and not after `other`."""
     while True:
         middle = round((same + other) / 2) if lever.is_whole else (same + other) / 2
         narrow = abs(other - same) <= (1 if lever.is_whole else rules()["precision_fraction"] * abs(other))

@@ -18,6 +18,7 @@ from gpudash.result import Bill, Demand, TcoMonth
 from gpudash.units import HOURS_PER_MONTH, MONTHS_PER_YEAR
 
 TERMS = ("monthly", "reserved_1y", "reserved_3y")
+_ROUNDING = 1e-9  # a lower bound must not lie above the cost by rounding
 
 
 @dataclass(frozen=True)
@@ -96,18 +97,61 @@ def _costs(known, rows: np.ndarray, groups: tuple[Layers, ...], group_of, *, ser
         compute[members], unused[members] = mixes.total_usd, mixes.unused_commitment_usd
         for kind in KINDS:
             served[kind][members] = mixes.served_hours[kind]
+    return Costs(
+        rows, prices, group_of, groups, servers, last_servers, compute, served, unused, **_beside(known, rows, compute)
+    )
+
+
+def _beside(known, rows: np.ndarray, compute_usd: np.ndarray) -> dict:
+    """All that comes with the servers, and the total: storage, traffic, support, people, one-off, less credits."""
     extras, extras_row = _extras(known, rows)
     months = known.scenario.purchase.horizon_months
     beside_usd = np.array([e.storage_usd_per_month.sum() + e.egress_usd_per_month * months for e in extras])[extras_row]
-    support = _support(known, rows, (compute + beside_usd) / months)
+    support = _support(known, rows, (compute_usd + beside_usd) / months)
     finance = known.scenario.finance
     fixed_usd = months * finance.staff_fte * finance.staff_usd_per_year / MONTHS_PER_YEAR + finance.migration_usd
-    gross = compute + beside_usd + support * months + fixed_usd
+    gross = compute_usd + beside_usd + support * months + fixed_usd
     credit = np.minimum(finance.credit_usd, gross)
+    return {
+        "extras": extras, "extras_of": extras_row, "support_usd_per_month": support, "credit_usd": credit,
+        "tco_usd": gross - credit,
+    }  # fmt: skip
+
+
+def least_costs(known, shapes, sized, rows: np.ndarray) -> Costs:
+    """What every candidate costs at least: each server-hour that it must serve, at the lowest rate that it is sold at.
+
+    A lower bound of `total_costs` without any purchase mix, for those who only want to know who may be first. Ways of
+    buying and groups are left empty.
+    """
+    prices = _prices(known, rows)
+    rates = np.vstack([getattr(prices, f"{kind}_usd_per_hour") for kind in KINDS])
+    lowest = np.min(np.where(np.isnan(rates), np.inf, rates), axis=0, initial=np.inf)
+    shape_of, shape_row = np.unique(shapes.of_offer[rows], return_inverse=True)
+    hours, peak, last = (column[shape_row] for column in _needed(known, sized, shape_of))
+    compute = np.where(np.isfinite(lowest), hours * (1 - _ROUNDING) * np.nan_to_num(lowest, posinf=0.0), np.inf)
+    nobody, nothing = np.zeros(len(rows), dtype=int), {kind: np.zeros(len(rows)) for kind in KINDS}
     return Costs(
-        rows, prices, group_of, groups, servers, last_servers, compute, served, unused, extras, extras_row, support,
-        credit, gross - credit,
-    )  # fmt: skip
+        rows, prices, nobody, (), peak, last, compute, nothing, np.zeros(len(rows)), **_beside(known, rows, compute)
+    )
+
+
+def _needed(known, sized, shape_of: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Server-hours over the horizon, and the servers at the peak of the first and the last month, per shape."""
+    if known.is_training:
+        servers, months = sized.servers_per_run[shape_of], known.scenario.purchase.horizon_months
+        hours = [
+            run_hours_per_month(float(sized.run_hours[shape]), known.scenario.traffic.runs, months).sum()
+            for shape in shape_of
+        ]
+        return servers * np.array(hours, dtype=float), servers, servers
+    servers = inference_servers(
+        known.scenario.traffic, known.load, sized.requests_per_s[shape_of], sized.replicas_per_server[shape_of]
+    )
+    month_row = known.load.month_row
+    hours = servers.mean(axis=2)[:, month_row].sum(axis=1) * HOURS_PER_MONTH
+    peak = servers.max(axis=2)
+    return hours, peak[:, month_row[0]], peak[:, month_row[-1]]
 
 
 def likely_cheapest(known, shapes, sized, rows: np.ndarray, count: int = 12) -> np.ndarray:

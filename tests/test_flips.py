@@ -2,12 +2,16 @@
 
 from functools import cache
 
+import numpy as np
 import pytest
 
 from gpudash import Scenario, evaluate, load_catalogue
+from gpudash.assumptions import assume
+from gpudash.evaluate import fit, price
 from gpudash.flips import Answers, Flip, find_flips
 from gpudash.levers import Question
 from gpudash.tables import DATA, read_yaml
+from gpudash.tco import least_costs
 from gpudash.text import LANGUAGES, Text
 
 CATALOGUE = load_catalogue()
@@ -135,3 +139,16 @@ def test_every_lever_and_unit_of_the_data_can_be_said():
         assert all(Text(language).has(f"flips.what.{name}") for name in rows)
         units = {row["unit"] for row in rows.values()} - {"money"}
         assert all(Text(language).has(f"flips.value.{unit}") for unit in units)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_least_cost_never_lies_above_the_cost(name):
+    scenario = Scenario.read(SCENARIOS[name])
+    known = assume(scenario, CATALOGUE)
+    fitted = fit(known)
+    costs, rows = price(known, fitted), np.flatnonzero(fitted.gates.alive)
+    least = least_costs(known, fitted.shapes, fitted.sized, rows)
+    assert (least.rows == costs.rows).all()
+    assert (least.tco_usd <= costs.tco_usd).all()
+    assert (least.servers == costs.servers).all()
+    assert (least.last_servers == costs.last_servers).all()
