@@ -246,7 +246,7 @@ class _Fleet:
             support = sum(float(fee[0]) for fee in fees) * months
         people = months * finance.staff_fte * finance.staff_usd_per_year / MONTHS_PER_YEAR
         gross = stored + support + people + finance.migration_usd
-        return max(gross - finance.credit_usd, -(base_usd + peak_usd))
+        return gross - min(finance.credit_usd, finance.credit_share_fraction * (gross + base_usd + peak_usd))
 
     def cap_left(self, servers: int) -> int | None:
         """What the base leaves of the cap on commitments; its own servers are counted as if all were committed."""

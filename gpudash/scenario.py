@@ -180,6 +180,7 @@ class Finance(_Group):
     staff_fte: Annotated[float, Field(ge=0, le=1000)] = 0.0
     staff_usd_per_year: Annotated[float, Field(ge=0, le=1e7)] = _sourced("finance.staff_usd_per_year")
     credit_usd: Annotated[float, Field(ge=0, le=1e12)] = 0.0
+    credit_share_fraction: Fraction = 1.0
     migration_usd: Annotated[float, Field(ge=0, le=1e12)] = 0.0
     owned_servers: Annotated[int, Field(ge=0, le=100_000)] = 0
     owned_gpu: Name | None = None

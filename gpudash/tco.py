@@ -111,7 +111,8 @@ def _beside(known, rows: np.ndarray, compute_usd: np.ndarray) -> dict:
     finance = known.scenario.finance
     fixed_usd = months * finance.staff_fte * finance.staff_usd_per_year / MONTHS_PER_YEAR + finance.migration_usd
     gross = compute_usd + beside_usd + support * months + fixed_usd
-    credit = np.minimum(finance.credit_usd, gross)
+    billed = np.where(np.isfinite(gross), gross, 0.0)  # nothing is billed where nothing can be bought
+    credit = np.minimum(finance.credit_usd, finance.credit_share_fraction * billed)
     return {
         "extras": extras, "extras_of": extras_row, "support_usd_per_month": support, "credit_usd": credit,
         "tco_usd": gross - credit,
@@ -186,8 +187,9 @@ def bill(known, costs: Costs, candidate: int, mix: Plan, choice_id: str) -> Bill
     staff = finance.staff_fte * finance.staff_usd_per_year / MONTHS_PER_YEAR
     one_off = np.where(np.arange(months) == 0, finance.migration_usd, 0.0)
     gross = sum(kinds.values()) + extras.storage_usd_per_month + extras.egress_usd_per_month + support + staff + one_off
-    left_before = np.maximum(costs.credit_usd[candidate] - (np.cumsum(gross) - gross), 0.0)
-    credit = np.minimum(left_before, gross)
+    covered = finance.credit_share_fraction * gross
+    left_before = np.maximum(costs.credit_usd[candidate] - (np.cumsum(covered) - covered), 0.0)
+    credit = np.minimum(left_before, covered)
     net = gross - credit
     rows = tuple(
         TcoMonth(

@@ -18,6 +18,7 @@ page.more(
     "finance.staff_fte",
     "finance.staff_usd_per_year",
     "finance.credit_usd",
+    "finance.credit_share_fraction",
     "finance.migration_usd",
     "budget.hard",
 )

@@ -188,3 +188,15 @@ def test_what_is_not_modelled_is_refused_with_a_sentence(catalogue):
     with pytest.raises(GpudashError) as refused:
         run(catalogue, workload={"model": "sdxl"})
     assert "not modelled" in str(refused.value)
+
+
+@pytest.mark.parametrize(("amount", "share"), [(1e9, 0.3), (9_000, 0.3), (9_000, 1.0), (9_000, 0.0)])
+def test_a_voucher_pays_its_share_of_every_bill_until_its_amount_is_used_up(catalogue, amount, share):
+    plain = run(catalogue, **CHAT_70B_EU)
+    paid = run(catalogue, **CHAT_70B_EU | {"finance": {"credit_usd": amount, "credit_share_fraction": share}})
+    full, reduced = plain.tco[0], next(bill for bill in paid.tco if bill.choice_id == plain.tco[0].choice_id)
+    credits = [-month.credit_usd for month in reduced.months]
+    assert sum(credits) == pytest.approx(min(amount, share * full.total_usd))
+    for credit, before in zip(credits, full.months):
+        assert credit <= share * before.total_usd + 1e-6
+    assert reduced.total_usd == pytest.approx(full.total_usd - sum(credits))

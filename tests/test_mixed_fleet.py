@@ -82,7 +82,7 @@ def test_base_and_peak_together_serve_every_hour(fleet, catalogue):
         {"purchase__spot_fraction": 0.4},
         {"purchase__commitment_cap_servers": 3},
         {"traffic__minimum_replicas": 12},
-        {"finance__support_plan": "Business", "finance__credit_usd": 50_000, "finance__staff_fte": 0.5},
+        {"finance__support_plan": "Business", "finance__credit_usd": 50_000, "finance__credit_share_fraction": 0.4},
         {"traffic__shape": "bursty"},
     ],
 )

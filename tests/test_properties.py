@@ -45,6 +45,7 @@ scenarios = st.fixed_dictionaries(
                 "discount_rate_fraction": st.sampled_from([0.0, 0.08]),
                 "staff_fte": st.sampled_from([0.0, 0.5]),
                 "credit_usd": st.sampled_from([0.0, 1000.0, 1e9]),
+                "credit_share_fraction": st.sampled_from([1.0, 0.3, 0.0]),
                 "owned_servers": st.sampled_from([0, 1]),
                 "owned_gpu": st.just("H100 SXM"),
             }
