@@ -13,12 +13,24 @@ from gpudash.checklist import check
 from gpudash.figures._choices import leading
 from gpudash.figures._money import money_of
 from gpudash.figures._table import Table, table
-from gpudash.figures._theme import CATEGORICAL, GREY, MAIN, ROW_HEIGHT, WARNING, figure, marker, plain, wrapped
+from gpudash.figures._theme import (
+    CATEGORICAL,
+    GREY,
+    MAIN,
+    ROW_HEIGHT,
+    WARNING,
+    WAY_COLOURS,
+    figure,
+    marker,
+    plain,
+    wrapped,
+)
 from gpudash.flips import Flip, Progress
 from gpudash.result import Message, Result
 from gpudash.text import Text
 from gpudash.uncertainty import Uncertainty
 
+DARK, LIGHT = WAY_COLOURS["reserved_3y"], WAY_COLOURS["monthly"]  # beside MAIN, from dark to light
 SHOWN = 12
 LABEL_WIDTH = 26  # characters per line beside a bar
 ARROWS = {"above": "\u00a0↑", "below": "\u00a0↓"}  # held to the word before them
@@ -69,6 +81,8 @@ def closeness(found: Progress, result: Result, text: Text) -> go.Figure | None:
         hovertext=[wrapped(text.say(flip.sentence), 60) for flip in near],
         hoverinfo="text",
     )
+    room = 1.25 * max(abs(move) for move in moves)  # for the numbers beside the bars
+    chart.update_xaxes(range=[-room if min(moves) < 0 else 0, room if max(moves) > 0 else 0])
     chart.update_yaxes(autorange="reversed")
     return chart
 
@@ -132,14 +146,14 @@ def bands(found: Uncertainty, result: Result, text: Text) -> go.Figure | None:
         height=(ROW_HEIGHT + 14) * len(options) + 130,
     )
     labels = [wrapped(_short(option.offer), LABEL_WIDTH) for option in options]
-    for name, colour in (("p90", CATEGORICAL[4]), ("p50", MAIN), ("p10", CATEGORICAL[0])):
+    for name, colour in (("p90", LIGHT), ("p50", MAIN), ("p10", DARK)):
         values = [money.amount(getattr(option, f"{name}_usd")) for option in options]
         chart.add_bar(
             x=values,
             y=labels,
             orientation="h",
             name=plain(text(f"what_if.{name}")),
-            marker=marker(colour) | {"opacity": 0.45 if name == "p90" else 1},
+            marker=marker(colour),
             hovertext=[plain(f"{text(f'what_if.{name}')}: {money(getattr(o, f'{name}_usd'))}") for o in options],
             hoverinfo="text",
         )
