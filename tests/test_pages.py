@@ -59,6 +59,7 @@ def test_a_page_says_its_title_and_fails_nowhere(page, language):
     if page != "overview":
         assert text(f"{TITLE_TOPICS.get(page, page)}.title") in shown(app)
     assert app.sidebar.number_input(key="traffic.peak_requests_per_s").value == 1
+    assert [path for path in fields() if path in shown(app)] == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from gpudash.figures._choices import leading, place_name, price_source, role_name, roles, short_name
 from gpudash.figures._money import money_of
 from gpudash.figures._theme import CATEGORICAL, GREY, MAIN, ROW_HEIGHT, WAY_COLOURS, figure, marker, plain, whole
+from gpudash.model import load_precision
 from gpudash.purchase_mix import KINDS
 from gpudash.result import Choice, Result
 from gpudash.text import Text
@@ -278,7 +279,7 @@ def lower_precision(result: Result, text: Text) -> list[str]:
     """What a lower precision would save or make possible, and at what risk; never chosen unasked."""
     money, lines = money_of(result, text), []
     for offer in result.lower_precision:
-        said = {"precision": offer.weight_precision, "choice": described(offer.choice, text)}
+        said = {"precision": load_precision(offer.weight_precision).title, "choice": described(offer.choice, text)}
         if offer.saving_usd_per_month is None:
             lines.append(text("overview.lower_precision_works", monthly=money(offer.choice.monthly_usd), **said))
         else:

@@ -21,6 +21,7 @@ from gpudash.figures._theme import (
 )
 from gpudash.measured import nearest_measured
 from gpudash.memory import InferenceMemory
+from gpudash.model import load_precision
 from gpudash.result import Choice, Result, ShapeVerdict
 from gpudash.text import Text
 from gpudash.units import HOURS_PER_DAY
@@ -38,7 +39,8 @@ def memory_per_gpu(result: Result, text: Text) -> go.Figure | None:
     if sizing.memory is None:
         return None
     parts, total_gb = _parts_per_gpu(sizing.memory)
-    values = {"used": text.number(total_gb), "model": sizing.model.title, "precision": sizing.weight_precision}
+    precision = load_precision(sizing.weight_precision).title
+    values = {"used": text.number(total_gb), "model": sizing.model.title, "precision": precision}
     if sizing.gpu:
         values |= {"gpu": sizing.gpu, "capacity": text.number(sizing.gpu_usable_gb)}
     chart = figure(
