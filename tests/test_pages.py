@@ -51,13 +51,13 @@ def result_of(**changes):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_says_its_title_and_fails_nowhere(page, language):
-    app, text = opened(page, language), Text(language)
+@pytest.mark.parametrize("place", PAGES)
+def test_a_page_says_its_title_and_fails_nowhere(place, language):
+    app, text = opened(place, language), Text(language)
     assert not app.exception
     assert not app.error
-    if page != "overview":
-        assert text(f"{TITLE_TOPICS.get(page, page)}.title") in shown(app)
+    if place != "overview":
+        assert text(f"{TITLE_TOPICS.get(place, place)}.title") in shown(app)
     assert app.sidebar.number_input(key="traffic.peak_requests_per_s").value == 1
     assert [path for path in fields() if path in shown(app)] == []
 
@@ -129,9 +129,9 @@ def test_a_budget_that_nothing_meets_names_the_cheapest_and_the_gap():
     assert text.money(result.gap_usd_per_month) in shown(app)
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_has_something_to_say_where_nothing_meets_the_budget(page):
-    assert not opened(page, **{"budget.amount": "20"}).exception
+@pytest.mark.parametrize("place", PAGES)
+def test_a_page_has_something_to_say_where_nothing_meets_the_budget(place):
+    assert not opened(place, **{"budget.amount": "20"}).exception
 
 
 def test_a_link_that_cannot_be_read_says_so_and_shows_the_defaults():
