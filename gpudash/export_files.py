@@ -23,11 +23,11 @@ Maker = Callable[[Brief], bytes]
 
 # To read, always possible.
 DOCUMENTS: dict[str, Maker] = {
-    ".json": _json,
-    ".md": brief_markdown,
-    ".csv": brief_csv,
-    ".xlsx": brief_xlsx,
     ".pdf": brief_pdf,
+    ".xlsx": brief_xlsx,
+    ".csv": brief_csv,
+    ".md": brief_markdown,
+    ".json": _json,
 }
 # To act on; refused with a sentence where there is nothing to run.
 ACTIONS: dict[str, Maker] = {

@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from gpudash import Scenario, evaluate, load_catalogue
 from gpudash.errors import GpudashError
+from gpudash.export_files import DOCUMENTS, FILES
 from gpudash.figures.overview import answer, headline
 from gpudash.scenario import fields
 from gpudash.text import LANGUAGES, Text
@@ -16,8 +17,8 @@ from ui.literal import cell, literal
 
 DECIDE = ("overview", "recommendation")
 UNDERSTAND = ("workload", "scores", "tco", "purchase_mix", "storage", "what_if")
-PAGES = (*DECIDE, *UNDERSTAND, "evidence", "claims")
-TITLE_TOPICS = {"scores": "scores_page", "storage": "storage_page", "claims": "claims_page"}
+PAGES = (*DECIDE, *UNDERSTAND, "evidence", "claims", "brief")
+TITLE_TOPICS = {name: f"{name}_page" for name in ("scores", "storage", "claims", "brief")}
 
 
 @pytest.fixture(autouse=True)
@@ -180,3 +181,20 @@ def test_every_input_is_asked_for_somewhere():
     root = Path(__file__).resolve().parents[1]
     source = "".join(path.read_text() for folder in ("ui", "pages") for path in (root / folder).glob("*.py"))
     assert {path for path in fields() if f'"{path}"' not in source} == set()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_brief_offers_every_file_and_the_link_by_mail(language):
+    app = opened("brief", language, **{"about.name": "A&B 50% =x 杭州"})
+    assert not app.exception
+    names = [button.proto.label for button in app.get("download_button")]
+    assert len(names) == len(FILES)
+    (mail,) = app.get("link_button")
+    assert mail.proto.url.startswith("mailto:?subject=A%26B%2050%25%20%3Dx%20%E6%9D%AD%E5%B7%9E&body=")
+
+
+def test_the_brief_of_something_impossible_offers_what_can_be_read_and_says_why_nothing_can_be_run():
+    app = opened("brief", **{"workload.tpot_ms": "0.001"})
+    assert not app.exception
+    assert len(app.get("download_button")) == len(DOCUMENTS) + 1  # the calendar of the reviews is never refused
+    assert Text("en")("deploy.nothing_to_run") in shown(app)

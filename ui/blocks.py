@@ -12,12 +12,13 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from gpudash.brief import Brief, as_read
 from gpudash.errors import GpudashError
 from gpudash.figures._table import Column, Table, rows_where, rows_with, table_of
 from gpudash.result import Result
 from gpudash.scenario import Scenario
 from gpudash.text import Text
-from ui import state
+from ui import downloads, state
 from ui.fields import field, sentence
 from ui.literal import cell, literal
 from ui.rows import rows
@@ -137,6 +138,25 @@ class Page:
                 st.code(state.link(), language=None, wrap_lines=True)
                 self.explain("link_help")
 
+    @cached_property
+    def brief(self) -> Brief:
+        return Brief(self.result, self.text, state.link())
+
+    def documents(self) -> None:
+        """The answer as files to read."""
+        downloads.documents(self.brief)
+
+    def actions(self) -> None:
+        """The answer as files to run, under a heading of their own."""
+        self.section("section_actions")
+        self.explain("actions_help")
+        downloads.actions(self.brief)
+
+    def pass_on(self) -> None:
+        """The link to this decision: to copy, as a code, as a mail."""
+        self.section("section_link")
+        downloads.pass_on(self.brief)
+
     def tabs(self, **draws: Callable[[], None]) -> None:
         """One tab per name, its label under `tab_<name>`; only the open one is drawn."""
         labels = [literal(self.text(f"{self.name}.tab_{name}")) for name in draws]
@@ -193,11 +213,12 @@ class Page:
             with self._fold(f"{key}.numbers", self.text("frame.as_table"), type="compact") as fold:
                 if fold.open:
                     _draw_table(chart.numbers, f"{key}.table")
+                    downloads.table(chart.numbers, self.brief, f"{key}.numbers")
 
     def table(self, function: View) -> None:
         shown = self.show(function)
         if shown is not None:
-            _draw_titled_table(shown, f"{self.name}.{function.__name__}")
+            self._draw_titled_table(shown, f"{self.name}.{function.__name__}")
 
     def filtered_table(self, function: View, *names: str) -> None:
         """A table to search in, with the columns `column_<name>` to choose values from."""
@@ -209,7 +230,28 @@ class Page:
             chosen = st.pills(literal(label), distinct, selection_mode="multi", key=f"{key}.{name}")
             shown = rows_where(shown, label, set(chosen or distinct))
         words = st.text_input(literal(self.text(f"{self.name}.search")), key=f"{key}.search", max_chars=80)
-        _draw_titled_table(rows_with(shown, words), key)
+        self._draw_titled_table(rows_with(shown, words), key)
+
+    def _draw_titled_table(self, shown: Table, key: str) -> None:
+        st.markdown("**" + literal(shown.title) + "**")
+        _draw_table(shown, key)
+        if shown.source:
+            st.caption(literal(shown.source))
+        downloads.table(shown, self.brief, key)
+
+    def printed(self, function: View) -> None:
+        """A short table with every word of it visible, as on paper."""
+        shown = self.show(function)
+        if shown is None:
+            return
+        st.markdown("**" + literal(shown.title) + "**")
+        cells = {
+            literal(column.label): [literal(as_read(value, column.kind, self.text)) for value in column.values]
+            for column in shown.columns
+        }
+        st.table(pd.DataFrame(cells), border="horizontal", hide_index=True, alt=shown.title)
+        if shown.source:
+            st.caption(literal(shown.source))
 
     def folded_table(self, function: View) -> None:
         """A long table, made only when it is opened."""
@@ -271,13 +313,6 @@ def begin(name: str) -> Page:
 def _draw_points(lines) -> None:
     if lines:
         st.markdown("\n".join(f"- {literal(line)}" for line in lines))
-
-
-def _draw_titled_table(shown: Table, key: str) -> None:
-    st.markdown("**" + literal(shown.title) + "**")
-    _draw_table(shown, key)
-    if shown.source:
-        st.caption(literal(shown.source))
 
 
 def _draw_table(shown: Table, key: str) -> None:

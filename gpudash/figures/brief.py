@@ -20,6 +20,7 @@ from gpudash.text import Text
 from gpudash.units import MONTHS_PER_YEAR
 
 ALTERNATIVES = 3
+SMALLEST_SHARE = 0.0005  # below it a percentage reads as zero
 
 
 def beside(result: Result) -> dict[str, Choice]:
@@ -176,7 +177,7 @@ def _weights(result: Result, text: Text) -> list[str]:
 def _weight(criterion: str, low: float, high: float, text: Text) -> str:
     """The range of one weight in words; an end that no weight can cross is not said."""
     said = {"criterion": text(f"scores.criterion_{criterion}"), "low": text.percent(low), "high": text.percent(high)}
-    key = "at_most" if low <= 0 else "at_least" if high >= 1 else "between"
+    key = "at_most" if low < SMALLEST_SHARE else "at_least" if high > 1 - SMALLEST_SHARE else "between"
     return text(f"brief.change_weight_{key}", **said)
 
 
