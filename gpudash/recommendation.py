@@ -8,6 +8,7 @@ from gpudash.candidates import ecosystem_fit
 from gpudash.energy import choice_energy
 from gpudash.engines import is_measured
 from gpudash.extras import reference_egress_usd_per_gb, reference_storage_usd_per_gb_month, stand_in_warnings
+from gpudash.finance import npv_usd, tax_usd
 from gpudash.frameworks import (
     FrameworkScores,
     custom_framework,
@@ -20,7 +21,7 @@ from gpudash.freshness import certainty, freshness_rules
 from gpudash.purchase_mix import KINDS
 from gpudash.result import Choice, Country, FrameworkRanking, Message, Share, Usd
 from gpudash.scores import ranks, weight_intervals
-from gpudash.tco import Costs, bill, mix_plan
+from gpudash.tco import Costs, bill, mix_plan, monthly_usd
 from gpudash.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, TOKENS_PER_MILLION
 
 ALTERNATIVES = 8  # lines shown beside the winner; the rest is in the tables of scores
@@ -145,7 +146,8 @@ class Chooser:
         monthly = tco / purchase.horizon_months
         gpus = int(offers.gpus_per_server[offer])
         servers = int(costs.servers[candidate])
-        monthly_bill = bill(known, costs, candidate, self.mix(candidate), "")
+        net = monthly_usd(known, costs, candidate, self.mix(candidate))["total_usd"]
+        finance = known.scenario.finance
         budget = known.budget_usd_per_month
         kwh, kgco2e = choice_energy(known, costs, candidate, self.mix(candidate), sized.requests_per_s[shape])
         return Choice(
@@ -173,8 +175,8 @@ class Chooser:
             purchase_split={kind: value / hours for kind, value in served.items()} if hours else {},
             monthly_usd=monthly,
             tco_usd=tco,
-            npv_usd=monthly_bill.npv_usd,
-            tax_usd=monthly_bill.tax_usd,
+            npv_usd=float(npv_usd(net, finance.discount_rate_fraction)),
+            tax_usd=tax_usd(float(net.sum()), finance.tax_fraction),
             cost_per_million_tokens_usd=_per_million_tokens(known, tco),
             cost_per_run_usd=tco / known.scenario.traffic.runs if known.is_training else None,
             cost_per_gpu_hour_usd=tco / (hours * gpus) if hours else 0.0,

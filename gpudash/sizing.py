@@ -11,7 +11,7 @@ import numpy as np
 
 from gpudash.engines import EngineParameters, card_parameters
 from gpudash.errors import GpudashError
-from gpudash.memory import inference_memory, maximum_batch, verdict, weights_gb
+from gpudash.memory import InferenceMemory, inference_memory, maximum_batch, verdict, weights_gb
 from gpudash.model import load_precision, read_parameters
 from gpudash.result import Message, ShapeVerdict, Sizing
 from gpudash.sizing_runs import run_memory, sample_columns, training_columns
@@ -217,13 +217,14 @@ def _inference_reasons(known, shapes, holds, meets, per_server, best_ttft, best_
     """Why a shape cannot serve, one message per shape; None where it can."""
     predictable = np.isfinite(per_server).reshape(len(shapes), -1).any(axis=1)
     work, names = known.scenario.workload, known.catalogue.hardware.names
+    memory_reason = _memory_reasons(known, shapes)
     reasons: list[Message | None] = []
     for shape in range(len(shapes)):
         on = {"gpus": int(shapes.gpus_per_server[shape]), "gpu": names[shapes.gpu_row[shape]]}
         if meets[shape]:
             reasons.append(None)
         elif not holds[shape]:
-            reasons.append(_memory_reason(known, shapes, shape, on))
+            reasons.append(memory_reason(shape, on))
         elif not predictable[shape]:
             reasons.append(Message.of("sizing.no_figures", gpu=on["gpu"]))
         elif known.ttft_ms is not None and best_ttft[shape] > known.ttft_ms:
@@ -241,21 +242,21 @@ def _inference_reasons(known, shapes, holds, meets, per_server, best_ttft, best_
     return tuple(reasons)
 
 
-def _memory_reason(known, shapes: Shapes, shape: int, on: dict) -> Message:
-    work = known.scenario.workload
-    precision = load_precision(known.weight_precision).title
-    usable_gb = float(known.catalogue.hardware.usable_gb[shapes.gpu_row[shape]] * shapes.gpu_fraction[shape])
-    usable_gb *= on["gpus"]
-    needed_gb = weights_gb(known.model, known.weight_precision)
-    if needed_gb < usable_gb * _engine_share():
-        tokens = work.context_tokens + known.output_tokens
-        return Message.of(
-            "sizing.no_room_for_a_request", model=known.model.title, precision=precision, tokens=tokens, **on
-        )
-    return Message.of(
-        "sizing.does_not_fit",
-        model=known.model.title, precision=precision, needed=float(needed_gb), usable=usable_gb * _engine_share(), **on,
-    )  # fmt: skip
+def _memory_reasons(known, shapes: Shapes):
+    """A function from a shape to why its memory does not do."""
+    work, precision = known.scenario.workload, load_precision(known.weight_precision).title
+    needed_gb = float(weights_gb(known.model, known.weight_precision))
+    usable_gb = known.catalogue.hardware.usable_gb[shapes.gpu_row] * shapes.gpu_fraction * shapes.gpus_per_server
+    room_gb = usable_gb * _engine_share()
+    model = {"model": known.model.title, "precision": precision}
+
+    def reason(shape: int, on: dict) -> Message:
+        if needed_gb < room_gb[shape]:
+            tokens = work.context_tokens + known.output_tokens
+            return Message.of("sizing.no_room_for_a_request", **model, tokens=tokens, **on)
+        return Message.of("sizing.does_not_fit", **model, needed=needed_gb, usable=float(room_gb[shape]), **on)
+
+    return reason
 
 
 def _engine_share() -> float:
@@ -289,48 +290,64 @@ def sizing_result(known, shapes: Shapes, sized: Sized, shape: int | None, gpu_co
         memory=_memory(known, sized, shape, gpu_count, usable_gb),
         gpu=None if shape is None else known.catalogue.hardware.names[shapes.gpu_row[shape]],
         gpu_usable_gb=usable_gb,
-        shapes=tuple(_shape_verdict(known, shapes, sized, row) for row in range(len(shapes))),
+        shapes=_shape_verdicts(known, shapes, sized),
     )
 
 
 def _memory(known, sized: Sized, shape: int | None, gpu_count: int, usable_gb: float | None):
-    work = known.scenario.workload
     if known.is_training:
         return run_memory(known, gpu_count, usable_gb)
     degree, batch = (1, 1) if shape is None else (int(sized.tensor_parallel[shape]), int(sized.batch_size[shape]))
+    return _replica_memory(known, degree, batch, usable_gb)
+
+
+def _replica_memory(known, tensor_parallel, batch_size, usable_gb_per_gpu) -> InferenceMemory:
+    """Memory of one replica; numbers or one entry per shape."""
+    work = known.scenario.workload
     return inference_memory(
-        known.model, known.weight_precision, work.kv_precision, work.context_tokens + known.output_tokens, batch,
-        kv_layout=work.kv_layout, gpu_count=degree, usable_gb_per_gpu=usable_gb, buffer_gb=work.buffer_gb,
+        known.model,
+        known.weight_precision,
+        work.kv_precision,
+        work.context_tokens + known.output_tokens,
+        batch_size,
+        kv_layout=work.kv_layout,
+        gpu_count=tensor_parallel,
+        usable_gb_per_gpu=usable_gb_per_gpu,
+        buffer_gb=work.buffer_gb,
         state_gb=work.state_gb,
-    )  # fmt: skip
-
-
-def _shape_verdict(known, shapes: Shapes, sized: Sized, row: int) -> ShapeVerdict:
-    works = bool(sized.meets_targets[row])
-    gpus = int(shapes.gpus_per_server[row])
-
-    def shown(column) -> float | None:
-        return float(column[row]) if works and np.isfinite(column[row]) else None
-
-    per_gpu_gb = None
-    if works and not known.is_training:
-        per_gpu_gb = float(_memory(known, sized, row, gpus, float(sized.usable_gb[row])).per_gpu_gb)
-    return ShapeVerdict(
-        gpu=known.catalogue.hardware.names[shapes.gpu_row[row]],
-        gpus_per_server=gpus,
-        verdict="does_not_fit" if not sized.holds[row] else _word(per_gpu_gb, float(sized.usable_gb[row])),
-        tensor_parallel=int(sized.tensor_parallel[row]),
-        replicas_per_server=int(sized.replicas_per_server[row]),
-        batch_size=int(sized.batch_size[row]),
-        per_gpu_gb=per_gpu_gb,
-        usable_gb=float(sized.usable_gb[row]),
-        requests_per_s_per_server=shown(sized.requests_per_s),
-        ttft_ms=shown(sized.ttft_ms),
-        tpot_ms=shown(sized.tpot_ms),
-        servers=int(sized.servers_per_run[row]) or None,
-        because=sized.because[row],
     )
 
 
-def _word(per_gpu_gb: float | None, usable_gb: float) -> str:
-    return "fits" if per_gpu_gb is None else verdict(per_gpu_gb, usable_gb)
+def _shape_verdicts(known, shapes: Shapes, sized: Sized) -> tuple[ShapeVerdict, ...]:
+    """One verdict per server shape; the memory of all shapes that serve is asked for at once."""
+    works, holds = sized.meets_targets, sized.holds
+    per_gpu_gb = np.full(len(shapes), np.nan)
+    if works.any() and not known.is_training:
+        some = np.flatnonzero(works)
+        needed = _replica_memory(known, sized.tensor_parallel[some], sized.batch_size[some], sized.usable_gb[some])
+        per_gpu_gb[some] = needed.per_gpu_gb
+    words = np.where(
+        holds, np.where(np.isnan(per_gpu_gb), "fits", verdict(per_gpu_gb, sized.usable_gb)), "does_not_fit"
+    )
+
+    def shown(column, row: int) -> float | None:
+        return float(column[row]) if works[row] and np.isfinite(column[row]) else None
+
+    return tuple(
+        ShapeVerdict(
+            gpu=known.catalogue.hardware.names[shapes.gpu_row[row]],
+            gpus_per_server=int(shapes.gpus_per_server[row]),
+            verdict=str(words[row]),
+            tensor_parallel=int(sized.tensor_parallel[row]),
+            replicas_per_server=int(sized.replicas_per_server[row]),
+            batch_size=int(sized.batch_size[row]),
+            per_gpu_gb=shown(per_gpu_gb, row),
+            usable_gb=float(sized.usable_gb[row]),
+            requests_per_s_per_server=shown(sized.requests_per_s, row),
+            ttft_ms=shown(sized.ttft_ms, row),
+            tpot_ms=shown(sized.tpot_ms, row),
+            servers=int(sized.servers_per_run[row]) or None,
+            because=sized.because[row],
+        )
+        for row in range(len(shapes))
+    )

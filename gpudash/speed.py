@@ -76,6 +76,8 @@ class Transformer:
         each further token a fresh random share.
         """
         active_fraction = self.active_params_b / self.params_b
+        if np.all(active_fraction == 1):
+            return self.weights_gb
         missed = (1 - active_fraction) ** np.maximum(batch_size - 1, 0)
         return self.weights_gb * (active_fraction + (1 - active_fraction) * (1 - missed))
 

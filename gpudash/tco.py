@@ -178,44 +178,42 @@ def mix_plan(known, costs: Costs, candidate: int) -> Plan:
     )
 
 
-def bill(known, costs: Costs, candidate: int, mix: Plan, choice_id: str) -> Bill:
-    """Month by month what one candidate costs; the months add up to its total."""
+def monthly_usd(known, costs: Costs, candidate: int, mix: Plan) -> dict[str, np.ndarray]:
+    """What one candidate costs month by month: one array [months] per kind of cost (the fields of `TcoMonth`).
+
+    `total_usd` is the sum of the others; the credit, negative, covers its share of every month until it is used up.
+    """
     finance, months = known.scenario.finance, known.scenario.purchase.horizon_months
     extras = costs.extras[costs.extras_of[candidate]]
-    kinds = {kind: np.asarray(mix.usd[kind], dtype=float) for kind in KINDS}
-    support = float(costs.support_usd_per_month[candidate])
-    staff = finance.staff_fte * finance.staff_usd_per_year / MONTHS_PER_YEAR
-    one_off = np.where(np.arange(months) == 0, finance.migration_usd, 0.0)
-    gross = sum(kinds.values()) + extras.storage_usd_per_month + extras.egress_usd_per_month + support + staff + one_off
+    every = np.ones(months)
+    parts = {f"{kind}_usd": np.asarray(mix.usd[kind], dtype=float) for kind in KINDS if kind != "monthly"}
+    parts["monthly_usd"] = np.asarray(mix.usd["monthly"], dtype=float)
+    parts["storage_usd"] = extras.storage_usd_per_month
+    parts["egress_usd"] = extras.egress_usd_per_month * every
+    parts["support_usd"] = costs.support_usd_per_month[candidate] * every
+    parts["staff_usd"] = finance.staff_fte * finance.staff_usd_per_year / MONTHS_PER_YEAR * every
+    parts["one_off_usd"] = np.where(np.arange(months) == 0, finance.migration_usd, 0.0)
+    gross = sum(parts.values())
     covered = finance.credit_share_fraction * gross
     left_before = np.maximum(costs.credit_usd[candidate] - (np.cumsum(covered) - covered), 0.0)
-    credit = np.minimum(left_before, covered)
-    net = gross - credit
-    rows = tuple(
-        TcoMonth(
-            month=month + 1,
-            **{f"{kind}_usd": float(kinds[kind][month]) for kind in KINDS if kind != "monthly"},
-            monthly_usd=float(kinds["monthly"][month]),
-            storage_usd=float(extras.storage_usd_per_month[month]),
-            egress_usd=extras.egress_usd_per_month,
-            support_usd=support,
-            staff_usd=staff,
-            one_off_usd=float(one_off[month]),
-            credit_usd=float(-credit[month]),
-            total_usd=float(net[month]),
-        )
-        for month in range(months)
-    )
+    parts["credit_usd"] = -np.minimum(left_before, covered)
+    return parts | {"total_usd": gross + parts["credit_usd"]}
+
+
+def bill(known, costs: Costs, candidate: int, mix: Plan, choice_id: str) -> Bill:
+    """Month by month what one candidate costs; the months add up to its total."""
+    finance, parts = known.scenario.finance, monthly_usd(known, costs, candidate, mix)
+    rows = zip(*(part.tolist() for part in parts.values()))
     list_rate = known.catalogue.offers.on_demand_usd_per_hour[costs.rows[candidate]]
     hours = sum(float(np.sum(mix.served_hours[kind])) for kind in KINDS)
-    total = float(net.sum())
+    total = float(parts["total_usd"].sum())
     return Bill(
         choice_id=choice_id,
-        months=rows,
+        months=tuple(TcoMonth(month=month, **dict(zip(parts, row))) for month, row in enumerate(rows, start=1)),
         list_price_usd=float(list_rate * hours) if np.isfinite(list_rate) else None,
         total_usd=total,
         tax_usd=tax_usd(total, finance.tax_fraction),
-        npv_usd=float(npv_usd(net, finance.discount_rate_fraction)),
+        npv_usd=float(npv_usd(parts["total_usd"], finance.discount_rate_fraction)),
     )
 
 
