@@ -482,7 +482,7 @@ knows engines; most are roofs that real engines stay below, and say so.
 * chimeraforge: its roofline and tensor-parallel formulas; its own measurements are of models up to 3.2 B on one card.
 * genz: its default efficiency, which is the whole peak; batch without beams. A random 200 of its rows: it is slow.
 * aiconfigurator: operator tables that its authors measured per card and engine. They are of engines of 2026, most rows
-  of 2024: what engines gained since is most of its miss. A random 200 of its rows likewise.
+  of 2024: what engines gained since is about half of its miss. A random 200 of its rows likewise.
 """
 REFUSED = """
 hf-vram-calc 1.0.9 installs, but predicts memory only and reads every model from a hub over the network: not run.
