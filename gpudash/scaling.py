@@ -12,8 +12,10 @@ from functools import lru_cache
 import numpy as np
 
 from gpudash.errors import GpudashError
-from gpudash.result import Message, Share
+from gpudash.result import Message, Result, Share
 from gpudash.tables import DATA, read_rows
+from gpudash.training_speed import STEP_SEQUENCES_PER_GPU
+from gpudash.units import PARAMS_PER_B, SECONDS_PER_HOUR
 
 # Exact: the backward pass does 4 of the 6 FLOPs per parameter and token, and gradients are ready from its start on.
 HIDDEN_AT_BEST_FRACTION = 2 / 3
@@ -116,6 +118,26 @@ def network_losses(
             )
         )
     return tuple(losses)
+
+
+def losses_of(result: Result) -> tuple[NetworkLoss, ...]:
+    """What each network would cost the recommended runs.
+
+    Empty for runs on one server, for adapters, which exchange next to nothing, and where nothing is trained. A step is
+    the time in which every GPU works on eight sequences, as in the estimate of the run's length.
+    """
+    choice, work = result.recommendation or result.cheapest, result.scenario.workload
+    if choice is None or not choice.run_hours or choice.servers < 2 or work.training_method != "full":
+        return ()
+    step_tokens = STEP_SEQUENCES_PER_GPU * work.sequence_tokens * choice.gpus
+    run_s = choice.run_hours * SECONDS_PER_HOUR
+    return network_losses(
+        params_b=result.sizing.model.params_b,
+        step_s=run_s * step_tokens / (work.training_tokens_b * PARAMS_PER_B),
+        servers=choice.servers,
+        gpu_hours=choice.run_hours * choice.gpus * result.scenario.traffic.runs,
+        usd_per_gpu_hour=choice.cost_per_gpu_hour_usd,
+    )
 
 
 @lru_cache(maxsize=1)

@@ -9,10 +9,16 @@ slices of a card busy the published BERT results are lower, about 70 % of the wh
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+import numpy as np
+
+from gpudash.engines import engine_parameters
 from gpudash.errors import GpudashError
 from gpudash.hardware import Hardware
+from gpudash.memory import inference_memory, maximum_batch
 from gpudash.published import slice_cost_fraction
-from gpudash.speed import Cards
+from gpudash.result import Result
+from gpudash.sizing import parameters
+from gpudash.speed import Cards, Transformer, inference_speed
 from gpudash.tables import DATA, read_rows
 from gpudash.units import BYTES_PER_GB, BYTES_PER_GIB
 
@@ -99,6 +105,52 @@ def packing(
             raise GpudashError("slices.fraction", name=name, value=float(value))
     cost = slice_cost_fraction(slice_.most_per_card, occupancy_fraction, relative_speed)
     return Packing(slice_, slice_.most_per_card, relative_speed, cost, cost * hours_on_card * usd_per_hour)
+
+
+@dataclass(frozen=True)
+class ServingSlice:
+    """A language model on the smallest slice of a card that holds it."""
+
+    slice: Slice
+    needed_gb: float  # with one request
+    batch_size: int
+    output_tokens_per_s: float
+
+
+def serving_slices(result: Result, hardware: Hardware) -> tuple[ServingSlice, ...]:
+    """The cards that MIG lets share: the model of a result on the smallest slice that holds it, most per card first.
+
+    Speed is that of a smaller card (`Slice.cards`), with as many requests as fit. Empty for training, for models that
+    write no tokens, and where no slice holds the model.
+    """
+    work, model = result.scenario.workload, result.sizing.model
+    if work.kind != "inference" or model.family != "language" or not work.output_tokens:
+        return ()
+    tokens = work.context_tokens + work.output_tokens
+    stored = (model, result.sizing.weight_precision, work.kv_precision, tokens)
+    needed = inference_memory(
+        *stored, 1, kv_layout=work.kv_layout, buffer_gb=work.buffer_gb, state_gb=work.state_gb
+    ).per_gpu_gb
+    most = parameters()["maximum_batch_requests"]["value"]
+    found = []
+    for row in range(len(hardware)):
+        try:
+            chosen = smallest_slice(hardware.names[row], hardware, needed)
+        except GpudashError:
+            continue
+        batch = int(np.clip(maximum_batch(*stored, usable_gb=chosen.usable_gb, kv_layout=work.kv_layout), 1, most))
+        transformer = Transformer.of(model, result.sizing.weight_precision, work.kv_precision)
+        speed = inference_speed(
+            transformer,
+            chosen.cards(Cards.of(hardware, row, transformer.compute_bits)),
+            engine_parameters(work.engine, hardware.vendor[row], str(hardware.architecture[row]), hardware.names[row]),
+            gpu_count=1,
+            batch_size=batch,
+            context_tokens=work.context_tokens,
+            output_tokens=work.output_tokens,
+        )
+        found.append(ServingSlice(chosen, float(needed), batch, float(speed.output_tokens_per_s)))
+    return tuple(sorted(found, key=lambda one: (-one.slice.most_per_card, -one.output_tokens_per_s)))
 
 
 def _slice(gpu: str, card_gb: float, cells: dict[str, str]) -> Slice:

@@ -18,6 +18,7 @@ from gpudash.units import FLOPS_PER_TFLOPS, PARAMS_PER_B
 # Exact: a forward pass costs 2 FLOPs per parameter, the gradient of the activations 2, that of the weights 2 more.
 FLOPS_PER_PARAM = {"pretraining": 6, "full": 6, "lora": 4, "qlora": 4}
 METHODS = tuple(FLOPS_PER_PARAM)
+STEP_SEQUENCES_PER_GPU = 8  # our choice where a run does not say: sequences each GPU works on between two updates
 # Where the terms below are zero; another choice only moves the intercept.
 REFERENCE_PARAMS_B = 10
 REFERENCE_TOKENS = 4096
@@ -38,7 +39,16 @@ class TrainingWork:
     full_recomputation: bool = False
 
     @classmethod
-    def of(cls, model, method: str, *, sequence_tokens, step_sequences_per_gpu=8, micro_batch=1, recomputation="none"):
+    def of(
+        cls,
+        model,
+        method: str,
+        *,
+        sequence_tokens,
+        step_sequences_per_gpu=STEP_SEQUENCES_PER_GPU,
+        micro_batch=1,
+        recomputation="none",
+    ):
         """The figures of a `gpudash.model.Model`; an unknown method raises `speed.unknown_training_method`."""
         if method not in METHODS:
             raise GpudashError("speed.unknown_training_method", method=method)

@@ -1,7 +1,7 @@
 """Recommendation: the way to the answer, who fell and why, and what the published trees say."""
 
 import ui
-from gpudash.figures import ecosystem, overview, recommendation
+from gpudash.figures import ecosystem, overview, recommendation, sharing
 
 page = ui.begin("recommendation")
 page.title()
@@ -44,3 +44,5 @@ page.sentences(overview.most_common_reasons)
 page.folded_table(recommendation.fallen)
 page.section("section_alternatives")
 page.table(recommendation.alternatives)
+if page.show(sharing.slices):
+    page.folded_table(sharing.slices)

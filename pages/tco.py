@@ -1,7 +1,7 @@
 """Total cost: where the money goes, month by month, and from the list price to what is paid."""
 
 import ui
-from gpudash.figures import overview, tco
+from gpudash.figures import overview, sharing, tco
 
 page = ui.begin("tco")
 page.title()
@@ -43,3 +43,5 @@ page.side_by_side(lambda: page.figure(overview.cumulative_cost), lambda: page.fi
 page.explain("conventions")
 page.folded_table(tco.monthly_table)
 page.folded_table(tco.side_by_side)
+if page.show(sharing.networks):
+    page.folded_table(sharing.networks)

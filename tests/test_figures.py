@@ -16,6 +16,7 @@ from gpudash.figures import (
     purchase_mix,
     recommendation,
     scores,
+    sharing,
     storage,
     tco,
     what_if,
@@ -29,7 +30,10 @@ from gpudash.tables import DATA, read_yaml
 from gpudash.text import LANGUAGES, Text
 from gpudash.units import HOURS_PER_YEAR
 
-MODULES = (claims, ecosystem, evidence, overview, purchase_mix, recommendation, scores, storage, tco, what_if, workload)
+MODULES = (
+    claims, ecosystem, evidence, overview, purchase_mix, recommendation,
+    scores, sharing, storage, tco, what_if, workload,
+)  # fmt: skip
 VIEWS = [
     function
     for module in MODULES

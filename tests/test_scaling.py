@@ -6,11 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gpudash.catalogue import load_catalogue
 from gpudash.errors import GpudashError
-from gpudash.scaling import gradient_gb, network, network_losses, networks, speed_fraction
+from gpudash.evaluate import evaluate
+from gpudash.scaling import gradient_gb, losses_of, network, network_losses, networks, speed_fraction
+from gpudash.scenario import Scenario
 from gpudash.tables import read_yaml
 from gpudash.text import Text
 
+CATALOGUE = load_catalogue()
 CASES = read_yaml(Path(__file__).parent / "golden" / "scaling.yaml")
 FP32_BYTES = 4
 RUN = {"params_b": 8, "step_s": 10, "gpu_hours": 10_000, "usd_per_gpu_hour": 2}
@@ -72,3 +76,13 @@ def test_an_unknown_network_and_no_server_are_refused():
     with pytest.raises(GpudashError) as refused:
         speed_fraction(networks()[0], gradients_gb=1, step_s=1, servers=0)
     assert refused.value.code == "scaling.servers"
+
+
+def test_a_run_on_several_servers_says_what_each_network_would_cost_and_one_on_a_single_server_nothing():
+    large = {"kind": "training", "model": "llama-3.1-8b", "training_tokens_b": 200, "deadline_days": 20}
+    result = evaluate(Scenario.read({"workload": large}), CATALOGUE)
+    assert result.recommendation.servers > 1
+    assert [loss.network.name for loss in losses_of(result)] == [one.name for one in networks()]
+    assert all(0 <= better <= worse for loss in losses_of(result) for worse, better in [loss.usd_lost])
+    small = evaluate(Scenario.read({"workload": {"kind": "inference", "model": "llama-3.1-8b"}}), CATALOGUE)
+    assert losses_of(small) == ()

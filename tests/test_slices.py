@@ -6,13 +6,16 @@ import pytest
 from gpudash.catalogue import load_catalogue
 from gpudash.engines import engine_parameters
 from gpudash.errors import GpudashError
+from gpudash.evaluate import evaluate
 from gpudash.measured import sample_speed
 from gpudash.model import load_model
-from gpudash.slices import packing, slices_of, smallest_slice
+from gpudash.scenario import Scenario
+from gpudash.slices import packing, serving_slices, slices_of, smallest_slice
 from gpudash.speed import Cards, Transformer, inference_speed
 from gpudash.text import Text
 
-HARDWARE = load_catalogue().hardware
+CATALOGUE = load_catalogue()
+HARDWARE = CATALOGUE.hardware
 CUTTABLE = [gpu for gpu, most in zip(HARDWARE.names, HARDWARE.mig_max_instances) if most > 0]
 
 
@@ -101,3 +104,14 @@ def test_published_slices_reach_about_their_share_of_the_published_card(gpu, mod
     whole = sample_speed(model, gpu, scenario="offline").samples_per_s
     part = sample_speed(model, f"{gpu} MIG {smallest.profile}", scenario="offline").samples_per_s
     assert part / whole == pytest.approx(smallest.compute_fraction, rel=0.25)
+
+
+def test_a_small_model_fits_slices_of_many_cards_and_a_large_one_none():
+    small = serving_slices(evaluate(Scenario.read({"workload": {"model": "llama-3.2-1b"}}), CATALOGUE), HARDWARE)
+    assert {one.slice.gpu for one in small} >= {"A30", "A100-40GB SXM", "H100 SXM", "B200"}
+    for one in small:
+        assert one.needed_gb <= one.slice.usable_gb
+        assert one.slice.most_per_card > 1 and one.output_tokens_per_s > 0
+    assert serving_slices(evaluate(Scenario.read({"workload": {"model": "deepseek-v3"}}), CATALOGUE), HARDWARE) == ()
+    training = {"workload": {"kind": "fine_tuning", "model": "llama-3.2-1b"}}
+    assert serving_slices(evaluate(Scenario.read(training), CATALOGUE), HARDWARE) == ()
