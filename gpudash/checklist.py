@@ -13,7 +13,7 @@ import numpy as np
 from gpudash.assumptions import assume
 from gpudash.catalogue import Catalogue
 from gpudash.evaluate import Solved, ranked_offers, solve
-from gpudash.recommendation import offer_id
+from gpudash.offers import offer_id
 from gpudash.result import Message
 from gpudash.scenario import Scenario, default
 from gpudash.tables import DATA, read_yaml

@@ -8,24 +8,14 @@ from gpudash import energy
 from gpudash.assumptions import Known, assume, ledger
 from gpudash.candidates import Gates, gate_before_sizing, gate_costs, gate_sizing
 from gpudash.catalogue import Catalogue
+from gpudash.choice import Chooser
 from gpudash.frameworks import FrameworkScores
 from gpudash.model import load_precision
 from gpudash.owned import owned
 from gpudash.path import walk_trees
 from gpudash.purchase_detail import purchase_detail
-from gpudash.recommendation import (
-    ALTERNATIVES,
-    Chooser,
-    Order,
-    candidate_columns,
-    order,
-    pareto_ids,
-    rank,
-    ranking,
-    result_warnings,
-    versus,
-    winner_reasons,
-)
+from gpudash.reasons import result_warnings, versus, winner_reasons
+from gpudash.recommendation import ALTERNATIVES, Order, candidate_columns, order, pareto_ids, rank, ranking
 from gpudash.result import Choice, LowerPrecision, Result
 from gpudash.scenario import Scenario
 from gpudash.sizing import Shapes, Sized, parameters, size, sizing_result

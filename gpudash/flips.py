@@ -15,7 +15,7 @@ from gpudash.catalogue import Catalogue
 from gpudash.errors import GpudashError
 from gpudash.evaluate import Fitted, fit, limit, price, ranked_offers
 from gpudash.levers import Lever, Question, levers, rules, server_name
-from gpudash.recommendation import offer_id
+from gpudash.offers import offer_id
 from gpudash.result import Message, Share, Usd
 from gpudash.scenario import Scenario
 from gpudash.tco import least_costs, total_costs

@@ -19,8 +19,8 @@ from gpudash.demand import inference_servers, provisioned_requests_per_s
 from gpudash.evaluate import Solved, solve
 from gpudash.extras import support_usd_per_month
 from gpudash.layers import Layers
+from gpudash.offers import offer_id
 from gpudash.purchase_mix import KINDS, Plan, best_mix, plan, server_usd
-from gpudash.recommendation import offer_id
 from gpudash.scenario import Scenario
 from gpudash.tco import service_layers
 from gpudash.units import HOURS_PER_MONTH, MONTHS_PER_YEAR

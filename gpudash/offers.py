@@ -250,3 +250,8 @@ def synthetic_offers(offers: Offers, count: int, random_state: int = 0) -> Offer
     factor = 0.8 * (1.25 / 0.8) ** random.random(count)
     prices = [field.name for field in fields(offers) if field.name.endswith("usd_per_hour")]
     return replace(drawn, **{name: read_only(getattr(drawn, name) * factor) for name in prices})
+
+
+def offer_id(offers, offer: int) -> str:
+    """The name of one offer: provider / instance / region."""
+    return " / ".join((offers.provider[offer], offers.instance[offer], offers.region[offer]))

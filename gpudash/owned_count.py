@@ -7,8 +7,8 @@ import numpy as np
 from gpudash.assumptions import assume
 from gpudash.catalogue import Catalogue
 from gpudash.evaluate import evaluate, solve
+from gpudash.offers import offer_id
 from gpudash.owned import Owned, owned
-from gpudash.recommendation import offer_id
 from gpudash.scenario import Scenario, bounds
 
 MOST_COUNTS = 16  # numbers of servers priced; all of them up to here, then evenly spread

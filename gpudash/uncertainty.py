@@ -16,8 +16,9 @@ from gpudash.catalogue import Catalogue
 from gpudash.evaluate import Fitted, Solved, fit, limit, price, ranked_offers
 from gpudash.frameworks import FrameworkScores
 from gpudash.hardware import read_only
+from gpudash.offers import offer_id
 from gpudash.purchase_mix import KINDS
-from gpudash.recommendation import offer_id, order, rank
+from gpudash.recommendation import order, rank
 from gpudash.scenario import Scenario, bounds
 from gpudash.sizing import Shapes, Sized, size
 from gpudash.tables import DATA, read_yaml

@@ -1,0 +1,118 @@
+"""The choices that are shown: a candidate in full, with its layout, purchase mix, costs and energy."""
+
+import numpy as np
+
+from gpudash.energy import choice_energy
+from gpudash.finance import npv_usd, tax_usd
+from gpudash.frameworks import (
+    FrameworkScores,
+)
+from gpudash.offers import offer_id
+from gpudash.purchase_mix import KINDS
+from gpudash.recommendation import Order
+from gpudash.result import Choice
+from gpudash.tco import Costs, bill, mix_plan, monthly_usd
+from gpudash.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, TOKENS_PER_MILLION
+
+
+class Chooser:
+    """Makes the full `Choice` (and bill) of the few candidates that are shown; each once."""
+
+    def __init__(self, known, shapes, sized, costs: Costs, scores: FrameworkScores, ordered: Order):
+        self.known, self.shapes, self.sized, self.costs = known, shapes, sized, costs
+        self.scores, self.ordered = scores, ordered
+        self._made: dict[int, Choice] = {}
+        self._plans: dict[int, object] = {}
+
+    def mix(self, candidate: int):
+        if candidate not in self._plans:
+            self._plans[candidate] = mix_plan(self.known, self.costs, candidate)
+        return self._plans[candidate]
+
+    def bill(self, candidate: int):
+        return bill(self.known, self.costs, candidate, self.mix(candidate), self(candidate).id)
+
+    def __call__(self, candidate: int) -> Choice:
+        if candidate not in self._made:
+            self._made[candidate] = self._make(int(candidate))
+        return self._made[candidate]
+
+    def _make(self, candidate: int) -> Choice:
+        known, costs, sized = self.known, self.costs, self.sized
+        offers, purchase = known.catalogue.offers, known.scenario.purchase
+        offer = costs.rows[candidate]
+        shape = self.shapes.of_offer[offer]
+        served = {kind: float(costs.served_hours[kind][candidate]) for kind in KINDS}
+        hours = sum(served.values())
+        tco = float(costs.tco_usd[candidate])
+        monthly = tco / purchase.horizon_months
+        gpus = int(offers.gpus_per_server[offer])
+        servers = int(costs.servers[candidate])
+        net = monthly_usd(known, costs, candidate, self.mix(candidate))["total_usd"]
+        finance = known.scenario.finance
+        budget = known.budget_usd_per_month
+        kwh, kgco2e = choice_energy(known, costs, candidate, self.mix(candidate), sized.requests_per_s[shape])
+        return Choice(
+            id=offer_id(offers, offer),
+            provider=str(offers.provider[offer]),
+            instance=str(offers.instance[offer]),
+            region=str(offers.region[offer]),
+            country=str(offers.country[offer]),
+            kind=str(offers.kind[offer]),
+            gpu=known.catalogue.hardware.names[offers.gpu_row[offer]],
+            gpus_per_server=gpus,
+            servers=servers,
+            last_servers=int(costs.last_servers[candidate]),
+            gpus=servers * gpus,
+            tensor_parallel=int(sized.tensor_parallel[shape]),
+            replicas_per_server=int(sized.replicas_per_server[shape]),
+            batch_size=int(sized.batch_size[shape]),
+            requests_per_s_per_server=_number(sized.requests_per_s[shape]),
+            output_tokens_per_s_per_server=_number(sized.output_tokens_per_s[shape]),
+            speed_low=float(sized.speed_low[shape]),
+            speed_high=float(sized.speed_high[shape]),
+            ttft_ms=_number(sized.ttft_ms[shape]),
+            tpot_ms=_number(sized.tpot_ms[shape]),
+            run_hours=_number(sized.run_hours[shape]),
+            purchase_split={kind: value / hours for kind, value in served.items()} if hours else {},
+            monthly_usd=monthly,
+            tco_usd=tco,
+            npv_usd=float(npv_usd(net, finance.discount_rate_fraction)),
+            tax_usd=tax_usd(float(net.sum()), finance.tax_fraction),
+            cost_per_million_tokens_usd=_per_million_tokens(known, tco),
+            cost_per_run_usd=tco / known.scenario.traffic.runs if known.is_training else None,
+            cost_per_gpu_hour_usd=tco / (hours * gpus) if hours else 0.0,
+            unused_commitment_usd=float(costs.unused_commitment_usd[candidate]),
+            score=float(self.scores.scores[candidate]),
+            rank=int(self.scores.ranks[candidate]),
+            within_budget=budget is None or monthly <= budget,
+            price_as_of=str(offers.as_of[offer]),
+            price_age_days=int(offers.age_days[offer]),
+            on_demand_usd_per_hour=_number(offers.on_demand_usd_per_hour[offer]),
+            spot_usd_per_hour=_number(offers.spot_usd_per_hour[offer]),
+            reserved_1y_usd_per_hour=_number(offers.reserved_1y_usd_per_hour[offer]),
+            reserved_3y_usd_per_hour=_number(offers.reserved_3y_usd_per_hour[offer]),
+            monthly_subscription_usd_per_hour=_number(offers.monthly_usd_per_hour[offer]),
+            kwh_per_month=kwh,
+            kgco2e_per_month=kgco2e,
+            other_regions=self.ordered.other_regions.get(candidate, ()),
+        )
+
+
+def _number(value) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def served_tokens_per_month(known) -> float | None:
+    """Output tokens of the mean month: load of every hour of the week × tokens per answer; None if none are made."""
+    if known.is_training or not known.output_tokens:
+        return None
+    load = known.load
+    per_month = load.requests_per_s.mean(axis=1)[load.month_row].mean() * SECONDS_PER_HOUR * HOURS_PER_MONTH
+    return float(per_month / known.scenario.traffic.burst_factor * known.output_tokens)
+
+
+def _per_million_tokens(known, tco_usd: float) -> float | None:
+    tokens = served_tokens_per_month(known)
+    months = known.scenario.purchase.horizon_months
+    return tco_usd / (tokens * months / TOKENS_PER_MILLION) if tokens else None

@@ -1,0 +1,101 @@
+"""Why this one, why not the others, and what to watch out for: coded messages, the sentences are in data/text."""
+
+import numpy as np
+
+from gpudash.engines import is_measured
+from gpudash.extras import stand_in_warnings
+from gpudash.freshness import freshness_rules
+from gpudash.result import Choice, Country, Message, Share, Usd
+from gpudash.tco import Costs
+
+
+def winner_reasons(known, winner: Choice, cheapest: Choice, feasible_count: int) -> tuple[Message, ...]:
+    """Why this one: its place in cost and score, what it meets, how it is bought."""
+    said = []
+    if winner.id == cheapest.id:
+        said.append(Message.of("reasons.cheapest", count=feasible_count))
+    else:
+        more = winner.monthly_usd - cheapest.monthly_usd
+        said.append(
+            Message.of(
+                "reasons.best_score", framework=known.scenario.priorities.framework, count=feasible_count,
+                more=Usd(more), cheapest=cheapest.id,
+            )
+        )  # fmt: skip
+    if winner.tpot_ms is not None and known.tpot_ms is not None:
+        said.append(Message.of("reasons.meets_tpot", value=winner.tpot_ms, target=known.tpot_ms))
+    if winner.ttft_ms is not None and known.ttft_ms is not None:
+        said.append(Message.of("reasons.meets_ttft", value=winner.ttft_ms, target=known.ttft_ms))
+    if winner.run_hours is not None:
+        said.append(Message.of("reasons.run", servers=winner.servers, hours=winner.run_hours))
+    if known.countries:
+        wanted = tuple(Country(name) for name in known.scenario.requirements.countries)
+        said.append(Message.of("reasons.residency", country=Country(winner.country), allowed=wanted))
+    kinds = [(kind, share) for kind, share in winner.purchase_split.items() if share > 0]
+    said.extend(Message.of(f"reasons.bought_{kind}", share=Share(share)) for kind, share in kinds)
+    if known.budget_usd_per_month is not None and winner.within_budget:
+        spare = known.budget_usd_per_month - winner.monthly_usd
+        said.append(Message.of("reasons.within_budget", spare=Usd(spare)))
+    return tuple(said)
+
+
+def versus(choice: Choice, winner: Choice) -> tuple[Message, ...]:
+    """Why not this one: its difference to the winner in cost, speed and score."""
+    difference = choice.monthly_usd - winner.monthly_usd
+    code = "reasons.dearer" if difference >= 0 else "reasons.cheaper"
+    said = [
+        Message.of(code, difference=Usd(abs(difference)), share=Share(abs(difference) / max(winner.monthly_usd, 1e-9)))
+    ]
+    if choice.price_age_days > winner.price_age_days + freshness_rules()["fresh_days"]:
+        said.append(Message.of("reasons.older_price", age=choice.price_age_days, winner_age=winner.price_age_days))
+    said.append(Message.of("reasons.score_behind", score=choice.score * 100, winner_score=winner.score * 100))
+    return tuple(said)
+
+
+def result_warnings(known, costs: Costs, winner, cheapest, candidate) -> tuple[Message, ...]:
+    """What a careful buyer would want to hear about the answer."""
+    if winner is not None:
+        return _winner_warnings(known, winner, costs, candidate)
+    if cheapest is None:
+        return (Message.of("warnings.nothing_feasible"),)
+    if known.budget_usd_per_month is None:
+        return (Message.of("warnings.ceiling_short", cheapest=cheapest.id),)
+    gap = Usd(cheapest.monthly_usd - known.budget_usd_per_month)
+    return (Message.of("warnings.budget_short", cheapest=cheapest.id, gap=gap),)
+
+
+def _winner_warnings(known, winner: Choice, costs: Costs, candidate: int) -> tuple[Message, ...]:
+    offers, rules = known.catalogue.offers, freshness_rules()
+    offer, said = costs.rows[candidate], []
+    if winner.price_age_days > rules["stale_days"]:
+        said.append(Message.of("warnings.stale_price", provider=winner.provider, age=winner.price_age_days))
+    elif winner.price_age_days > rules["fresh_days"]:
+        said.append(Message.of("warnings.ageing_price", provider=winner.provider, age=winner.price_age_days))
+    if offers.secondary[offer]:
+        said.append(Message.of("warnings.secondary_price", provider=winner.provider))
+    if offers.date_estimated[offer]:
+        said.append(Message.of("warnings.estimated_date", provider=winner.provider))
+    if known.tpot_ms is not None and winner.tpot_ms and winner.tpot_ms / winner.speed_low > known.tpot_ms:
+        said.append(Message.of("warnings.tpot_in_band", slow=winner.tpot_ms / winner.speed_low, target=known.tpot_ms))
+    if known.ttft_ms is not None and winner.ttft_ms and winner.ttft_ms / winner.speed_low > known.ttft_ms:
+        said.append(Message.of("warnings.ttft_in_band", slow=winner.ttft_ms / winner.speed_low, target=known.ttft_ms))
+    if not known.is_training and not known.counts_samples and not _is_measured(known, offer):
+        said.append(Message.of("warnings.speed_not_measured", gpu=winner.gpu, engine=known.engine))
+    derived = [
+        term for term in ("reserved_1y", "reserved_3y", "monthly")
+        if winner.purchase_split.get(term) and getattr(offers, f"{term}_origin")[offer] == "derived"
+    ]  # fmt: skip
+    said.extend(Message.of(f"warnings.derived_{term}", provider=winner.provider) for term in derived)
+    said.extend(stand_in_warnings(costs.extras[costs.extras_of[candidate]], winner.provider))
+    if known.budget_usd_per_month is not None and not winner.within_budget:
+        over = winner.monthly_usd - known.budget_usd_per_month
+        said.append(Message.of("warnings.over_soft_budget", over=Usd(over)))
+    if len(np.unique(offers.provider_row[costs.rows])) == 1:
+        said.append(Message.of("warnings.single_provider", provider=winner.provider))
+    return tuple(said)
+
+
+def _is_measured(known, offer: int) -> bool:
+    hardware = known.catalogue.hardware
+    row = known.catalogue.offers.gpu_row[offer]
+    return is_measured(known.engine, str(hardware.vendor[row]), str(hardware.architecture[row]), hardware.names[row])
