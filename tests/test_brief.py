@@ -148,7 +148,8 @@ def test_the_three_stages_follow_each_other_from_the_monday_after_the_prices(nam
 
 
 def test_commitments_are_those_of_the_purchase_mix_and_last_their_whole_term():
-    result = brief_of("chat-70b-around-the-clock").result
+    flat = {"traffic__shape": "flat", "purchase__terms": "reserved_1y", "requirements__providers_in": "AWS"}
+    result = brief_of("chat-70b-around-the-clock", **flat).result
     bought = commitments(result)
     yearly = [item.servers for item in bought if item.kind == "reserved_1y"]
     assert yearly == [servers for servers in result.purchase_mix.reserved_1y_servers if servers]
