@@ -31,7 +31,7 @@ COMMANDS = {
     "formula": (commands.formula, "--base! --reserved-discount! --burst! --region-premium! --utilisation! --stepped?"),
     "tree": (commands.tree, f"name {SCENARIO}"),
     "claims": (commands.claims, ""),
-    "brief": (commands.brief, f"{SCENARIO} -o! --address"),
+    "brief": (commands.brief, f"{SCENARIO} -o! --address --full?"),
     "link": (commands.link, SCENARIO),
     "open": (commands.open_link, "url"),
     "speed-batch": (commands.speed_batch, "file -o!"),

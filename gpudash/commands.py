@@ -30,16 +30,7 @@ SCORE_KEYS = {"options", "criteria", "matrix", "method"}
 def evaluate(options: Namespace, text: Text) -> dict:
     from gpudash.export import result_json
 
-    result, catalogue = _result(options)
-    if options.full:
-        from dataclasses import replace
-
-        from gpudash.flips import find_flips
-        from gpudash.uncertainty import simulate
-
-        asked = (result.scenario, catalogue)
-        result = replace(result, flips=find_flips(*asked), uncertainty=simulate(*asked))
-    return result_json(result, catalogue, text)
+    return result_json(*_result(options), text)
 
 
 def tree(options: Namespace, text: Text) -> dict:
@@ -233,13 +224,21 @@ def open_link(options: Namespace, text: Text) -> dict:
 
 
 def _result(options: Namespace):
-    """The Result of the scenario asked for, with the catalogue it used."""
+    """The Result of the scenario asked for, with the catalogue it used; --full asks what would change it, too."""
     from gpudash.catalogue import load_catalogue
     from gpudash.evaluate import evaluate as result_of
 
     scenario = _scenario(options)
     prices = load_catalogue(scenario.catalogue.snapshot)
-    return result_of(scenario, prices), prices
+    result = result_of(scenario, prices)
+    if vars(options).get("full"):
+        from dataclasses import replace
+
+        from gpudash.flips import find_flips
+        from gpudash.uncertainty import simulate
+
+        result = replace(result, flips=find_flips(scenario, prices), uncertainty=simulate(scenario, prices))
+    return result, prices
 
 
 def _scenario(options: Namespace) -> Scenario:

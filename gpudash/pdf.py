@@ -32,7 +32,18 @@ TABLES = {
     "kpis": (7.5, {0: 0, 1: 1, 2: 1}),
     "assumptions": (6.5, {0: 4, 1: 5, 2: 0}),  # of the shorter form below
 }
-ORDER = ("alternatives", "years", "purchase", "path", "would_change", "risks", "roadmap", "kpis", "assumptions")
+ORDER = (
+    "alternatives",
+    "years",
+    "purchase",
+    "path",
+    "would_change",
+    "sureness",
+    "risks",
+    "roadmap",
+    "kpis",
+    "assumptions",
+)
 CHARTS = {"years": overview.cumulative_cost, "purchase": overview.purchase_split}
 _BREAK = "\u200b"  # a place where a line may end
 _LONG_WORD = re.compile(r"[!-~]{32}(?=[!-~])")

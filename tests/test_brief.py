@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from datetime import date, timedelta
 from functools import lru_cache
 from pathlib import Path
@@ -19,12 +20,14 @@ from gpudash import GpudashError, Scenario, evaluate, load_catalogue
 from gpudash.__main__ import main
 from gpudash.brief import Brief, brief_json
 from gpudash.export_files import DOCUMENTS, FILES, maker
+from gpudash.flips import find_flips
 from gpudash.markdown import brief_markdown, escaped
 from gpudash.roadmap import commitments, first_day, kpis, reviews, stages
 from gpudash.share import scenario_of_url
 from gpudash.spreadsheet import BOM, brief_csv, brief_xlsx, safe_text
 from gpudash.tables import DATA, read_yaml
 from gpudash.text import LANGUAGES, Text
+from gpudash.uncertainty import draw
 
 SCENARIOS = sorted(path.stem for path in (DATA / "scenarios").glob("*.yaml"))
 HOSTILE = (
@@ -132,6 +135,26 @@ def test_where_nothing_can_do_the_work_the_brief_says_so(language):
     assert not stages(brief.result) and not kpis(brief.result) and not commitments(brief.result)
     for make in DOCUMENTS.values():
         assert make(brief)
+
+
+def test_the_thresholds_that_were_searched_for_come_first():
+    brief = brief_of("chat-70b-around-the-clock")
+    scenario, catalogue = brief.result.scenario, load_catalogue()
+    found = find_flips(scenario, catalogue, should_stop=lambda: True)
+    asked = Brief(replace(brief.result, flips=found), brief.text)
+    assert found
+    lines = brief_json(asked)["would_change"]
+    assert {brief.text.say(flip.sentence) for flip in found} == set(lines[: len(found)])
+    assert lines[len(found) :] == brief_json(brief)["would_change"]
+    assert len(brief_json(asked)["flips"]) == len(found)
+
+
+def test_the_sureness_that_was_drawn_is_part_of_the_brief():
+    brief = brief_of("chat-70b-around-the-clock")
+    drawn = next(draw(brief.result.scenario, load_catalogue()))
+    asked = Brief(replace(brief.result, uncertainty=drawn), brief.text)
+    assert "sureness" in [part.name for part in asked.parts]
+    assert "sureness" not in [part.name for part in brief.parts]
 
 
 # ---- roadmap -----------------------------------------------------------------------------------------------------

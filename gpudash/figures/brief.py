@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from gpudash.figures import overview
+from gpudash.figures import overview, what_if
 from gpudash.figures._choices import leading, price_source, short_name
 from gpudash.figures._money import money_of
 from gpudash.figures._table import Table, table
@@ -12,6 +12,7 @@ from gpudash.figures.evidence import entry_name, entry_value
 from gpudash.figures.recommendation import OURS
 from gpudash.figures.scores import ranking_of
 from gpudash.figures.tco import monthly_table
+from gpudash.figures.what_if import by_distance
 from gpudash.purchase_mix import KINDS
 from gpudash.result import Choice, Result
 from gpudash.roadmap import kpis as kpis_of
@@ -20,6 +21,7 @@ from gpudash.text import Text
 from gpudash.units import MONTHS_PER_YEAR
 
 ALTERNATIVES = 3
+FLIPS_SHOWN = 8
 SMALLEST_SHARE = 0.0005  # below it a percentage reads as zero
 
 
@@ -88,6 +90,8 @@ def numbers(result: Result, text: Text) -> Table | None:
         "gpu_hour": choice.cost_per_gpu_hour_usd,
     }
     counts = {"servers": choice.servers, "last_servers": choice.last_servers, "gpus": choice.gpus}
+    energy = {"kwh": choice.kwh_per_month, "kgco2e": choice.kgco2e_per_month}
+    counts |= {name: value for name, value in energy.items() if value is not None}
     amounts = {name: money.amount(usd) for name, usd in in_currency.items() if usd is not None}
     labels = [text(f"brief.column_{name}", currency=money.currency) for name in (*amounts, *counts)]
     columns = [
@@ -150,10 +154,14 @@ def path(result: Result, text: Text) -> Table | None:
 
 
 def would_change(result: Result, text: Text) -> list[str]:
-    """What would lead to another answer: money, the competitor's price, the weights, a lower precision."""
-    first, lines = leading(result), []
+    """What would lead to another answer: money, the competitor's price, the weights, a lower precision.
+
+    The nearest thresholds of single inputs come first where they were searched for.
+    """
+    first = leading(result)
     if first is None:
-        return lines
+        return []
+    lines = [text.say(flip.sentence) for flip in by_distance(result.flips or ())[:FLIPS_SHOWN]]
     if result.gap_usd_per_month is not None:
         lines.append(text("overview.gap", gap=money_of(result, text)(result.gap_usd_per_month)))
     second = result.runner_up
@@ -161,6 +169,11 @@ def would_change(result: Result, text: Text) -> list[str]:
         dearer = text.percent(second.monthly_usd / first.monthly_usd - 1)
         lines.append(text("brief.change_price", first=short_name(first), second=short_name(second), share=dearer))
     return lines + _weights(result, text) + overview.lower_precision(result, text)
+
+
+def sureness(result: Result, text: Text) -> list[str]:
+    """How far the cost may vary and how often the choice is the right one, where that was drawn."""
+    return what_if.sureness(result.uncertainty, result, text) if result.uncertainty is not None else []
 
 
 def _weights(result: Result, text: Text) -> list[str]:

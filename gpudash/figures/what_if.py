@@ -42,10 +42,10 @@ FURTHEST_PERCENT = 300  # longer bars are cut, so that the near ones can be comp
 
 def flips(found: Progress, result: Result, text: Text) -> list[str]:
     """When the answer changes, the nearest change first."""
-    return [text.say(flip.sentence) for flip in _by_distance(found.flips)]
+    return [text.say(flip.sentence) for flip in by_distance(found.flips)]
 
 
-def _by_distance(found: tuple[Flip, ...]) -> list[Flip]:
+def by_distance(found: tuple[Flip, ...]) -> list[Flip]:
     """Nearest in proportion to the present value first; those without one last."""
     return sorted(found, key=lambda flip: abs(_distance(flip)) if _distance(flip) is not None else math.inf)
 
@@ -57,7 +57,7 @@ def _distance(flip: Flip) -> float | None:
 
 def closeness(found: Progress, result: Result, text: Text) -> go.Figure | None:
     """How far each number may move before the answer changes, in percent of its present value."""
-    near = [flip for flip in _by_distance(found.flips) if _distance(flip) is not None][:SHOWN]
+    near = [flip for flip in by_distance(found.flips) if _distance(flip) is not None][:SHOWN]
     if not near:
         return None
     first = near[0]
