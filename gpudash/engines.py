@@ -143,5 +143,6 @@ def card_parameters(engine: str, hardware, rows) -> EngineParameters:
 
 
 def is_measured(engine: str, vendor: str, architecture: str, gpu: str) -> bool:
-    """Whether the fit of this engine saw rows of this card."""
-    return gpu in _row(engine, vendor, architecture, gpu).measured_gpus
+    """Whether the fit saw rows of this very engine on this card; another engine's rows stand in, but do not count."""
+    has_own_row = any(key[:2] == (engine_name(engine), vendor) for key in _engine_table())
+    return has_own_row and gpu in _row(engine, vendor, architecture, gpu).measured_gpus

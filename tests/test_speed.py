@@ -281,3 +281,9 @@ def test_the_speed_of_a_vision_model_is_not_carried_over_to_another_card():
     found = sample_speed("resnet-50", "H100 SXM", scenario="offline")
     assert found.low <= found.samples_per_s <= found.high
     assert found.toolkits == ("MLPerf submission",)
+
+
+def test_rows_of_another_engine_do_not_count_as_measured():
+    """Gaudi 2 was measured under DeepSpeed; a prediction for vLLM on it rests on those rows and says so."""
+    assert is_measured("deepspeed", "Intel", "Gaudi 2", "Gaudi2")
+    assert not is_measured("vllm", "Intel", "Gaudi 2", "Gaudi2")
