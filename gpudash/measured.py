@@ -8,8 +8,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from gpudash.catalogue import load_catalogue
 from gpudash.engines import engine_name
 from gpudash.model import load_precision
+from gpudash.speed_rows import predict_rows
 from gpudash.tables import DATA, numbers, read_columns, read_yaml
 
 INFERENCE = DATA / "measured" / "inference.csv"
@@ -30,6 +32,7 @@ class MeasuredRow:
     context_tokens: int | None
     output_tokens: int | None
     output_tokens_per_s: float | None
+    predicted_tokens_per_s: float | None  # what the estimate says of this very row; None where it cannot
     ttft_ms: float | None
     tpot_ms: float | None
     caveat: str
@@ -104,15 +107,26 @@ def nearest_measured(
         apart = np.abs(results.logs[name] - np.log(value))
         distance = distance + weights[name] * np.where(np.isnan(apart), 1.0, apart)
     order = np.argsort(distance, kind="stable")[:count]
-    return tuple(_measured_row(results.text, index, float(distance[index])) for index in order)
+    cells = {name: [column[index] for index in order] for name, column in results.text.items()}
+    predicted = predict_rows(cells, load_catalogue().hardware).predicted
+    return tuple(
+        _measured_row(results.text, index, float(distance[index]), float(rate)) for index, rate in zip(order, predicted)
+    )
 
 
-def _measured_row(text: dict[str, list[str]], index: int, distance: float) -> MeasuredRow:
+def _measured_row(text: dict[str, list[str]], index: int, distance: float, predicted: float) -> MeasuredRow:
     cells = {name: text[name][index] for name in text}
     whole = {name: _number(cells[name], int) for name in ("batch_size", "context_tokens", "output_tokens")}
     rates = {name: _number(cells[name], float) for name in ("output_tokens_per_s", "ttft_ms", "tpot_ms")}
     words = {name: cells[name] for name in ("model", "gpu", "engine", "weight_precision", "caveat", "source", "as_of")}
-    return MeasuredRow(distance=distance, gpu_count=int(cells["gpu_count"]), **whole, **rates, **words)
+    return MeasuredRow(
+        distance=distance,
+        gpu_count=int(cells["gpu_count"]),
+        predicted_tokens_per_s=predicted if np.isfinite(predicted) else None,
+        **whole,
+        **rates,
+        **words,
+    )
 
 
 def _number(cell: str, kind):

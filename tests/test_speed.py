@@ -272,6 +272,7 @@ def test_the_nearest_measured_result_of_a_measured_set_up_is_itself():
     assert len(nearest) == 5
     assert nearest[0].distance == pytest.approx(0, abs=1e-6)
     assert nearest[0].output_tokens_per_s == pytest.approx(822.721)
+    assert nearest[0].predicted_tokens_per_s == pytest.approx(822.721, rel=0.25)
     assert [row.distance for row in nearest] == sorted(row.distance for row in nearest)
 
 

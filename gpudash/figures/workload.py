@@ -178,6 +178,8 @@ def nearest(result: Result, text: Text) -> Table | None:
         (text("workload.column_in"), [row.context_tokens for row in rows], "number"),
         (text("workload.column_out"), [row.output_tokens for row in rows], "number"),
         (text("workload.column_speed"), [row.output_tokens_per_s for row in rows], "number"),
+        (text("workload.column_predicted"), [row.predicted_tokens_per_s for row in rows], "number"),
+        (text("workload.column_distance"), [row.distance for row in rows], "number"),
         (text("workload.column_tpot"), [row.tpot_ms for row in rows], "number"),
         (text("workload.column_date"), [text.date(row.as_of) if row.as_of else "" for row in rows]),
         (text("workload.column_source"), [row.source for row in rows]),
