@@ -106,7 +106,8 @@ def _answer(arguments: list[str], text: Text) -> Any:
     if name.split()[-1] in ("-h", "--help"):
         return _overview(text)
     if name not in COMMANDS:
-        nearest = get_close_matches(name, COMMANDS, n=1, cutoff=0.6) or COMMANDS
+        known = [command for command in COMMANDS if command.startswith("catalogue ") == (words == 2)]
+        nearest = get_close_matches(name, known, n=1, cutoff=0.85) or known
         raise GpudashError("cli.unknown_command", found=name, nearest=tuple(nearest))
     run, declared = COMMANDS[name]
     parser = _parser(name, declared, text)

@@ -112,7 +112,11 @@ def speed(options: Namespace, text: Text) -> dict:
         gpu_count=gpu_count,
         kv_layout=work.kv_layout,
     )
-    too_many = batch_size > most and Message.of("cli.batch_too_large", batch=batch_size, gpus=gpu_count, most=int(most))
+    warnings = []
+    if batch_size > most:
+        warnings.append(Message.of("cli.batch_too_large", batch=batch_size, gpus=gpu_count, most=int(most)))
+    if not math.isfinite(found.output_tokens_per_s):
+        warnings.append(Message.of("speed.unpublished_figures_row"))
     answer = {
         "output_tokens_per_s": found.output_tokens_per_s,
         "requests_per_s": found.requests_per_s,
@@ -131,7 +135,7 @@ def speed(options: Namespace, text: Text) -> dict:
             context_tokens=work.context_tokens,
             output_tokens=known.output_tokens,
         ),
-        "warnings": [too_many] if too_many else [],
+        "warnings": warnings,
     }
     return plain(answer, text)
 

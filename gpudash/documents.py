@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from gpudash.errors import GpudashError
-from gpudash.tables import parse_yaml, read_columns
+from gpudash.tables import columns_of, parse_yaml
 
 # Limits of our choice: the largest honest document (three years of hourly demand) is below 1 MB, 60,000 values, 4 deep.
 MEGABYTES = 5
@@ -38,11 +38,12 @@ def read_bytes(file: str, megabytes: int) -> bytes:
 
 
 def read_table(file: str) -> dict[str, list[str]]:
-    """A CSV file in UTF-8 as one list of text per column."""
+    """A CSV file in UTF-8 as one list of text per column; `-` is what is piped in."""
+    content = read_bytes(file, TABLE_MEGABYTES)
+    if len(content) > TABLE_MEGABYTES * 1_000_000:
+        raise GpudashError("errors.document_too_large", file=file, limit=TABLE_MEGABYTES)
     with _readable(file):
-        if Path(file).stat().st_size > TABLE_MEGABYTES * 1_000_000:
-            raise GpudashError("errors.document_too_large", file=file, limit=TABLE_MEGABYTES)
-        return read_columns(Path(file))
+        return columns_of(content.decode("utf-8-sig"), Path(file).name)
 
 
 def write_table(file: str, columns: Mapping[str, list[str]]) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from gpudash.errors import GpudashError
 from gpudash.model import Model, custom_model, load_model, load_precision, read_parameters
 from gpudash.result import Message
+from gpudash.row_cells import check_counts, finite, numbers_or
 from gpudash.training_memory import adapter_params_b
 from gpudash.units import PARAMS_PER_B
 
@@ -120,7 +121,7 @@ def read_set_ups(columns: dict[str, list[str]], hardware, *, unstated_context_to
     set_ups, because = [], []
     for index, row in enumerate(zip(*(cells[name] for name in _CELLS))):
         try:
-            _check_counts(*(cells[name][index] for name in _COUNTS))
+            check_counts(*(cells[name][index] for name in _COUNTS))
             set_ups.append(_set_up(hardware, row, words[index], kinds[index]))
             because.append(None)
         except GpudashError as error:
@@ -131,31 +132,9 @@ def read_set_ups(columns: dict[str, list[str]], hardware, *, unstated_context_to
             because.append(Message.of("memory.unreadable_row", cell=str(error)))
     engines = [set_up.engine if set_up else Engine() for set_up in set_ups]
     contexts = [engine.context_tokens or unstated_context_tokens for engine in engines]
-    context = _numbers(cells["context_tokens"], contexts)
-    batch = _numbers(cells["batch_size"], [engine.batch_size for engine in engines])
+    context = numbers_or(cells["context_tokens"], contexts)
+    batch = numbers_or(cells["batch_size"], [engine.batch_size for engine in engines])
     return SetUps(set_ups, context, batch, because)
-
-
-def _check_counts(*cells: str) -> None:
-    """Refuses counts below one; text such as "max" counts as not stated."""
-    for cell in cells:
-        try:
-            count = float(cell or 1)
-        except ValueError:
-            continue
-        if not 1 <= count < np.inf:
-            raise ValueError(cell)
-
-
-def _finite(cell: str) -> float:
-    """The cell as a number; text and infinity are refused with the cell itself."""
-    try:
-        value = float(cell)
-    except ValueError:
-        raise ValueError(cell) from None
-    if not np.isfinite(value):
-        raise ValueError(cell)
-    return value
 
 
 def _column(columns, name: str, blank: list[str]) -> list[str]:
@@ -170,7 +149,7 @@ def _set_up(hardware, row: tuple[str, ...], words: str, memory_kind: str) -> Set
     model = _known_model(cells["model"], *(cells[name] for name in _GEOMETRY))
     engine = _engine(cells["engine"], "training" if method else "serving")
     weights = _precision_name(cells["weight_precision"] or model.published_precision or "bf16")
-    gpu_count = int(_finite(cells["gpu_count"] or "1"))
+    gpu_count = int(finite(cells["gpu_count"] or "1"))
     layout = _layout(cells, text, gpu_count, method)
     zero_stage = _zero_stage(cells, text, engine, method)
     if layout["pipeline_parallel"] > 1:  # shards stay gathered from one micro batch to the next
@@ -211,7 +190,7 @@ def _method(task: str, weights: str) -> str | None:
 
 def _known_model(name: str, *cells: str) -> Model:
     """The model of a row: its own geometry where given, else the preset's, else estimated from the parameters."""
-    given = {field: _finite(cell) for field, cell in zip(_GEOMETRY, cells) if cell}
+    given = {field: finite(cell) for field, cell in zip(_GEOMETRY, cells) if cell}
     given |= {field: round(given[field]) for field in _GEOMETRY[2:] if field in given}
     preset = _preset(name)
     if isinstance(preset, Model):
@@ -254,7 +233,7 @@ def _layout(cells, text: str, gpu_count: int, method: str | None) -> dict[str, i
     stated = {kind: re.search(rf"\b{kind} ?(\d+)", text) for kind in ("TP", "PP", "CP")}
     tensor, pipeline, context = (int(found[1]) if found else None for found in stated.values())
     if cells["tensor_parallel"]:
-        tensor = int(_finite(cells["tensor_parallel"]))
+        tensor = int(finite(cells["tensor_parallel"]))
     if method is None:
         tensor = min(tensor or gpu_count, gpu_count)
         pipeline = gpu_count // tensor
@@ -323,14 +302,3 @@ def _chunk(as_of: str, text: str, engine: Engine) -> float:
 def _holds_prompt_logits(as_of: str, memory_kind: str) -> bool:
     """Whether the figure is from when a prompt's logits were all computed; text that is generated has one at a time."""
     return "" < as_of < read_parameters()["prompt_logits"]["until"] and "generating" not in memory_kind
-
-
-def _numbers(cells: list[str], otherwise: list[float]) -> np.ndarray:
-    """Cells as numbers; blank and text take the other value."""
-    values = np.array(otherwise, dtype=float)
-    for index, cell in enumerate(cells):
-        try:
-            values[index] = float(cell)
-        except ValueError:
-            continue
-    return values

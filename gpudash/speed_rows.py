@@ -10,6 +10,7 @@ from gpudash.engines import EngineParameters, engine_name, engine_of_year, engin
 from gpudash.errors import GpudashError
 from gpudash.model import custom_model, load_model, load_precision
 from gpudash.result import Message
+from gpudash.row_cells import check_counts, finite, numbers_or
 from gpudash.speed import BAND_90_SIGMAS, Cards, Transformer, decode_step_s, inference_speed, prefill_s
 from gpudash.tables import DATA, read_yaml
 from gpudash.units import BYTES_PER_GB, MS_PER_S
@@ -25,6 +26,7 @@ _HEADINGS = {
 }
 _GEOMETRY = ("params_b", "active_params_b", "layers", "hidden", "heads", "kv_heads", "head_dim")
 _COUNTS = _GEOMETRY[2:]
+PHASES = ("end_to_end", "decode", "prefill", "prefill_latency")
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,8 @@ def predict_rows(columns: dict[str, list[str]], hardware) -> Predictions:
     """Predicted speed of every row of a table with the columns of data/measured/inference.csv (text cells)."""
     set_ups = read_set_ups(columns, hardware)
     parameters = set_ups.parameters()
-    predicted = predict(set_ups, parameters)
+    with np.errstate(invalid="ignore", over="ignore"):  # rows without a prediction are NaN all the way
+        predicted = predict(set_ups, parameters)
     sigma = row_sigma_log(set_ups, parameters)
     factor = np.exp(BAND_90_SIGMAS * sigma)
     unpublished = Message.of("speed.unpublished_figures_row")
@@ -137,6 +140,7 @@ def read_set_ups(columns: dict[str, list[str]], hardware) -> SetUps:
     for index in range(count):
         row = {name: column[index] for name, column in cells.items()}
         try:
+            _check_load(row)
             transformer = _transformer(
                 *(row[name] for name in ("model", *_GEOMETRY, "weight_precision", "kv_precision"))
             )
@@ -149,8 +153,9 @@ def read_set_ups(columns: dict[str, list[str]], hardware) -> SetUps:
         rows.append(gpu)
         engines.append(engine)
         compute_bits.append(transformer.compute_bits)
+    loads = {name: where_readable(cells[name], because) for name in ("gpu_count", *_LOAD)}
     rows = np.array(rows, dtype=int)
-    gpu_count = numbers_or(cells["gpu_count"], 1)
+    gpu_count = numbers_or(loads["gpu_count"], 1)
     pipeline = np.array([cell.startswith("PP") for cell in cells["parallelism"]], dtype=bool)
     layer_split = np.array([cell.startswith("layer-split") for cell in cells["parallelism"]], dtype=bool)
     return SetUps(
@@ -161,29 +166,43 @@ def read_set_ups(columns: dict[str, list[str]], hardware) -> SetUps:
         vendor=tuple(str(hardware.vendor[row]) for row in rows),
         architecture=tuple(str(hardware.architecture[row]) for row in rows),
         gpu=tuple(hardware.names[row] for row in rows),
-        phase=np.array([cell or "end_to_end" for cell in cells["phase"]]),
+        phase=np.array([cell or PHASES[0] for cell in cells["phase"]]),
         gpu_count=gpu_count,
         tensor_parallel=np.where(pipeline | layer_split, 1.0, gpu_count),
         stages=np.where(pipeline, gpu_count, 1.0),
         layer_split=layer_split,
-        batch_size=numbers_or(cells["batch_size"], _choice("unlimited_batch_requests")),
-        context_tokens=numbers_or(cells["context_tokens"], _choice("unstated_context_tokens")),
-        output_tokens=numbers_or(cells["output_tokens"], _choice("unstated_output_tokens")),
+        batch_size=numbers_or(loads["batch_size"], _choice("unlimited_batch_requests")),
+        context_tokens=numbers_or(loads["context_tokens"], _choice("unstated_context_tokens")),
+        output_tokens=numbers_or(loads["output_tokens"], _choice("unstated_output_tokens")),
         because=tuple(because),
     )
 
 
+_LOAD = ("context_tokens", "output_tokens", "batch_size")
+
+
 def _needed():
     where = ("gpu", "gpu_count", "parallelism", "engine", "phase")
-    load = ("context_tokens", "output_tokens", "batch_size")
-    return ("model", *_GEOMETRY, "weight_precision", "kv_precision", *where, *load, "as_of")
+    return ("model", *_GEOMETRY, "weight_precision", "kv_precision", *where, *_LOAD, "as_of")
+
+
+def _check_load(row: dict[str, str]) -> None:
+    check_counts(row["gpu_count"], row["batch_size"])
+    check_counts(row["context_tokens"], row["output_tokens"], lowest=0)  # only decode, or only prefill, was timed
+    if (row["phase"] or PHASES[0]) not in PHASES:
+        raise GpudashError("speed.unknown_phase", phase=row["phase"], allowed=", ".join(PHASES))
+
+
+def where_readable(cells, because) -> list[str]:
+    """The cells of the rows that can be read; those of the others count as blank, so that no formula meets them."""
+    return ["" if reason else cell for cell, reason in zip(cells, because)]
 
 
 @lru_cache(maxsize=4096)
 def _transformer(model: str, *cells: str) -> Transformer:
     """The model of a row: its own geometry where given, else the preset's, else estimated from the parameters."""
     *geometry, weight_precision, kv_precision = cells
-    given = {name: float(cell) for name, cell in zip(_GEOMETRY, geometry) if cell}
+    given = {name: finite(cell) for name, cell in zip(_GEOMETRY, geometry) if cell}
     given |= {name: round(given[name]) for name in _COUNTS if name in given}
     try:
         known = load_model(model).with_overrides(**given)
@@ -208,17 +227,6 @@ def reason_of(error: Exception) -> Message:
     return Message.of("speed.unreadable_row", cell=str(error))
 
 
-def numbers_or(cells, otherwise: float) -> np.ndarray:
-    """Cells as numbers; blank and text (such as "max") take the other value."""
-    values = np.full(len(cells), float(otherwise))
-    for index, cell in enumerate(cells):
-        try:
-            values[index] = float(cell)
-        except ValueError:
-            continue
-    return values
-
-
 @lru_cache(maxsize=1)
 def _choices() -> dict:
     return read_yaml(DATA / "speed_parameters.yaml")
@@ -229,8 +237,7 @@ def _choice(name: str) -> float:
 
 
 def _stack(transformers: list[Transformer]) -> Transformer:
-    columns = zip(*([getattr(t, field.name) for field in fields(Transformer)] for t in transformers))
-    return Transformer(*map(np.array, columns))
+    return Transformer(*(np.array([getattr(t, field.name) for t in transformers]) for field in fields(Transformer)))
 
 
 def _taken(column, chosen):

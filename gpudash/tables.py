@@ -1,6 +1,7 @@
 """Reading the project's CSV and YAML files: text columns in, refusal with file and line out."""
 
 import csv
+import io
 from pathlib import Path
 
 import numpy as np
@@ -13,22 +14,21 @@ DATA = Path(__file__).resolve().parents[1] / "data"
 
 def read_columns(path: Path) -> dict[str, list[str]]:
     """A CSV file as one list of text per column, cells stripped; a ragged or repeated header is refused."""
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file)
-        header = next(reader, None)
-        if not header or len(set(header)) != len(header):
-            raise GpudashError("errors.table_header", file=path.name)
-        rows = []
-        for row in reader:
-            if len(row) != len(header):
-                raise GpudashError(
-                    "errors.table_row_length",
-                    file=path.name,
-                    line=reader.line_num,
-                    expected=len(header),
-                    found=len(row),
-                )
-            rows.append(row)
+    return columns_of(path.read_bytes().decode("utf-8-sig"), path.name)
+
+
+def columns_of(content: str, name: str) -> dict[str, list[str]]:
+    """The text of a CSV file as `read_columns` gives it; `name` is what a refusal calls the file."""
+    reader = csv.reader(io.StringIO(content, newline=""))
+    header = next(reader, None)
+    if not header or len(set(header)) != len(header):
+        raise GpudashError("errors.table_header", file=name)
+    rows = []
+    for row in reader:
+        if len(row) != len(header):
+            counts = {"expected": len(header), "found": len(row)}
+            raise GpudashError("errors.table_row_length", file=name, line=reader.line_num, **counts)
+        rows.append(row)
     columns = zip(*rows) if rows else [()] * len(header)
     return {name: [cell.strip() for cell in column] for name, column in zip(header, columns)}
 

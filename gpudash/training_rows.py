@@ -8,8 +8,9 @@ import numpy as np
 from gpudash.errors import GpudashError
 from gpudash.model import custom_model, load_model, load_precision
 from gpudash.result import Message
+from gpudash.row_cells import check_counts, finite, numbers_or
 from gpudash.speed import BAND_90_SIGMAS, Cards
-from gpudash.speed_rows import Predictions, numbers_or, reason_of
+from gpudash.speed_rows import Predictions, reason_of, where_readable
 from gpudash.training_speed import TrainingWork, mfu_fraction, training_sigma_log
 
 _HEADINGS = {"sequence_tokens": "seq_len", "method": "task", "recomputation": "activation_checkpointing"}
@@ -19,6 +20,7 @@ _NEEDED = (
     *("model", "params_b", "active_params_b", "method", "sequence_tokens", "global_batch_tokens", "micro_batch"),
     *("gpu", "gpu_count", "precision", "recomputation"),
 )
+_COUNTS = ("sequence_tokens", "global_batch_tokens", "micro_batch", "gpu_count")
 UNSTATED_SEQUENCE_TOKENS = 2048  # the commonest of the measured runs; rows without one are rare
 UNSTATED_STEP_SEQUENCES = 8
 UNSTATED_8_BIT = ("unstated", "unstated_8bit")
@@ -60,6 +62,7 @@ def read_runs(columns: dict[str, list[str]], hardware) -> Runs:
     for index in range(count):
         row = {name: column[index] for name, column in cells.items()}
         try:
+            check_counts(*(row[name] for name in _COUNTS))
             read = _geometry(row["model"], row["params_b"], row["active_params_b"]), hardware.index(row["gpu"])
             read = (*read, _compute_bits(row["precision"]))
             because.append(None)
@@ -72,9 +75,10 @@ def read_runs(columns: dict[str, list[str]], hardware) -> Runs:
     params_b, active_params_b, layers, attention_values = np.array(models, dtype=float).reshape(-1, 4).T
     rows = np.array(rows, dtype=int)
     cards = Cards.of(hardware, rows, np.array(bits))
-    gpu_count = numbers_or(cells["gpu_count"], 1)
-    sequence = numbers_or(cells["sequence_tokens"], UNSTATED_SEQUENCE_TOKENS)
-    step = numbers_or(cells["global_batch_tokens"], np.nan) / gpu_count
+    counts = {name: where_readable(cells[name], because) for name in _COUNTS}
+    gpu_count = numbers_or(counts["gpu_count"], 1)
+    sequence = numbers_or(counts["sequence_tokens"], UNSTATED_SEQUENCE_TOKENS)
+    step = numbers_or(counts["global_batch_tokens"], np.nan) / gpu_count
     work = TrainingWork(
         params_b=params_b,
         active_params_b=active_params_b,
@@ -83,7 +87,7 @@ def read_runs(columns: dict[str, list[str]], hardware) -> Runs:
         method=np.array([_METHODS.get(cell.lower(), _peft(cell)) for cell in cells["method"]]),
         sequence_tokens=sequence,
         step_tokens_per_gpu=np.where(np.isnan(step), UNSTATED_STEP_SEQUENCES * sequence, step),
-        micro_batch_tokens=numbers_or(cells["micro_batch"], 1) * sequence,
+        micro_batch_tokens=numbers_or(counts["micro_batch"], 1) * sequence,
         full_recomputation=np.array([cell.lower() in _RECOMPUTED for cell in cells["recomputation"]]),
     )
     return Runs(
@@ -113,7 +117,7 @@ def _compute_bits(precision: str) -> int:
 @lru_cache(maxsize=4096)
 def _geometry(name: str, params_b: str, active_params_b: str) -> tuple[float, float, float, float]:
     given = {"params_b": params_b, "active_params_b": active_params_b}
-    given = {field: float(cell) for field, cell in given.items() if cell}
+    given = {field: finite(cell) for field, cell in given.items() if cell}
     try:
         model = load_model(name).with_overrides(**given)
     except GpudashError:

@@ -1,5 +1,6 @@
 """The command line: one answer per question as JSON, one sentence per mistake, the same numbers as everywhere else."""
 
+import io
 import json
 import subprocess
 import sys
@@ -346,6 +347,49 @@ def test_a_row_that_cannot_be_predicted_stays_and_says_why(ask, file, tmp_path):
     assert "=1+1" in row["because"]
 
 
+BATCHES = ("speed-batch", "training-batch", "memory-batch", "fit-batch")
+
+
+@pytest.mark.parametrize("command", BATCHES)
+def test_a_table_without_rows_comes_back_without_rows(ask, file, tmp_path, command):
+    target = tmp_path / "out.csv"
+    assert ask(command, file("model,gpu\n", "in.csv"), "-o", str(target))["rows"] == 0
+    assert target.read_text(encoding="utf-8").startswith("model,gpu,predicted")
+
+
+@pytest.mark.parametrize("command", BATCHES)
+@pytest.mark.parametrize("cell", ["0", "-1", "nan", "inf", "1e400"])
+@pytest.mark.parametrize("column", ["gpu_count", "params_b", "active_params_b"])
+def test_a_count_that_cannot_be_meant_is_a_reason_not_a_prediction(ask, file, tmp_path, command, cell, column):
+    target = tmp_path / "out.csv"
+    table = f"model,gpu,seq_len,{column}\nllama-3-8b,H100 SXM,2048,{cell}\nllama-3-8b,H100 SXM,2048,\n"
+    found = ask(command, file(table, "in.csv"), "-o", str(target))
+    wrong, right = read_rows(target)
+    predicted = next(name for name in wrong if name.startswith("predicted"))
+    assert (wrong[predicted], found["predicted"]) == ("", 1)
+    assert cell.removesuffix(".0") in wrong["because"]
+    assert right[predicted]
+
+
+def test_a_row_of_an_unknown_phase_names_the_known_ones(ask, file, tmp_path):
+    target = tmp_path / "out.csv"
+    ask("speed-batch", file("model,gpu,phase\nllama-3-8b,H100 SXM,decoding\n", "in.csv"), "-o", str(target))
+    assert "decode, prefill" in read_rows(target)[0]["because"]
+
+
+def test_a_table_may_be_piped_in(ask, tmp_path, monkeypatch):
+    target = tmp_path / "out.csv"
+    piped = io.TextIOWrapper(io.BytesIO("\ufeffmodel,gpu\nllama-3-8b,H100 SXM\n".encode()))
+    monkeypatch.setattr("sys.stdin", piped)
+    assert ask("fit-batch", "-", "-o", str(target))["predicted"] == 1
+
+
+def test_a_card_without_published_figures_gets_no_speed_and_the_reason(ask):
+    found = ask("speed", "--model", "llama-3.1-8b", "--gpu", "Ascend 910B")
+    assert found["output_tokens_per_s"] is None
+    assert "no published" in found["warnings"][0]
+
+
 def test_a_scenario_survives_link_and_open(ask, file):
     scenario = pinned(Scenario().with_values({"workload.params_b": 70, "about.name": "A&B 50% +1 =x #2 杭州"}))
     link = ask("link", file(json.loads(scenario.model_dump_json())))["link"]
@@ -394,7 +438,7 @@ def test_answers_keep_every_digit_and_refuse_what_json_cannot_hold():
         ([], "evaluate, memory, speed"),
         (["evalute"], "Use evaluate"),
         (["--language", "fr", "claims"], "en, zh"),
-        (["catalogue"], "catalogue show"),
+        (["catalogue"], "catalogue list, catalogue show"),
         (["catalogue", "shwo"], "catalogue show"),
         (["catalogue", "diff", "2026-11-30"], "later"),
         (["catalogue", "import", "no/such.csv"], "no file"),
