@@ -43,6 +43,21 @@ def test_every_row_has_a_source_and_a_date_and_every_name_is_lower_case():
             assert row["name"] == row["name"].lower() and " " not in row["name"]
 
 
+@pytest.mark.parametrize(
+    ("spelling", "precision"),
+    [
+        ("UINT4", "int4"),
+        ("fp16/amp", "fp16"),
+        ("amp_bf16", "bf16"),
+        ("unstated (mixed/8-bit allowed)", "fp16"),
+        ("clip1:fp32,clip2:fp32,unet:fp8,vae:fp32", "fp8"),
+        ("{'clip1': 'fp16', 'clip2': 'fp16', 'unet': 'fp8', 'vae': 'int8'}", "fp8"),
+    ],
+)
+def test_a_precision_is_known_as_benchmarks_print_it(spelling, precision):
+    assert load_precision(spelling).name == precision
+
+
 def test_every_alias_leads_to_a_preset():
     for row in read_rows(DATA / "model_aliases.csv"):
         assert load_model(row["alias"]).name == row["model"]

@@ -150,6 +150,11 @@ def test_a_card_nobody_measured_carries_a_wider_band_than_its_measured_sister():
         ("Deepspeed-MII", "deepspeed"),
         ("llama.cpp", "llama.cpp"),
         ("gpt-fast (torch.compile)", "unknown"),
+        ("NIM/TensorRT-LLM", "tensorrt-llm"),
+        ("vLLM or SGLang", "vllm"),
+        ("transformers/DeepSpeed", "eager"),
+        ("LLaMA-Factory", "eager"),
+        ("TGI", "unknown"),
     ],
 )
 def test_an_engine_is_known_by_its_usual_spellings_and_with_its_version(spelling, engine):
