@@ -28,6 +28,7 @@ PARTS: dict[str, Callable[[Result, Text], Table | list[str] | None]] = {
     "months": tco.monthly_table,
     "purchase": views.purchase,
     "alternatives": views.alternatives,
+    "owned": views.owned,
     "path": views.path,
     "would_change": views.would_change,
     "sureness": views.sureness,
@@ -164,6 +165,7 @@ def brief_json(brief: Brief) -> dict[str, Any]:
             for role, choice in views.beside(result).items()
         ],
         "path": [step_json(step, text) for step in result.path[OURS].steps] if OURS in result.path else [],
+        "owned": whole["owned"],
         "would_change": views.would_change(result, text),
         "flips": whole["flips"],
         "uncertainty": whole["uncertainty"],

@@ -27,6 +27,7 @@ TABLES = {
     "alternatives": (7.5, {0: 0, 1: 1, 2: 0, 3: 0, 4: 0, 5: 0, 6: 0}),
     "years": (7.5, None),
     "purchase": (7.5, None),
+    "owned": (7.5, None),
     "path": (7.5, {0: 3, 1: 3, 2: 2, 3: 0}),
     "roadmap": (7.5, {0: 0, 1: 0, 2: 0, 3: 4, 4: 3}),
     "kpis": (7.5, {0: 0, 1: 1, 2: 1}),
@@ -193,7 +194,7 @@ def _table(part: Part, brief: Brief) -> dict[str, Any]:
         ],
         "rows": rows,
         "total": [as_read(cell, "number", brief.text) for cell in part.totals(brief.text)] if part.summed else [],
-        "source": part.table.source if part.name in ("path", "roadmap") else "",
+        "source": part.table.source if part.name in ("owned", "path", "roadmap") else "",
     }
 
 

@@ -12,6 +12,7 @@ page.metrics(overview.headline)
 page.side_by_side(lambda: page.figure(overview.cumulative_cost), lambda: page.figure(overview.purchase_split))
 page.printed(brief.alternatives)
 page.printed(brief.years)
+page.printed(brief.owned)
 page.printed(brief.path)
 page.side_by_side(
     lambda: page.listed("section_would_change", brief.would_change),

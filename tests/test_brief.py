@@ -157,6 +157,20 @@ def test_the_sureness_that_was_drawn_is_part_of_the_brief():
     assert "sureness" not in [part.name for part in brief.parts]
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_own_servers_stand_beside_the_cloud_or_the_brief_says_why_not(language):
+    own = {"finance__owned_servers": 2, "finance__owned_gpus_per_server": 8}
+    brief = brief_of("chat-70b-around-the-clock", language, finance__owned_gpu="H100 SXM", **own)
+    part = next(part for part in brief.parts if part.name == "owned")
+    assert brief.result.owned.because is None
+    assert brief.result.owned.saving_usd in part.table.columns[1].values
+    brief = brief_of("chat-70b-around-the-clock", language, finance__owned_gpu="T4", **own)
+    part = next(part for part in brief.parts if part.name == "owned")
+    assert part.table.columns[0].values == (brief.text.say(brief.result.owned.because),)
+    for make in DOCUMENTS.values():
+        assert make(brief)
+
+
 # ---- roadmap -----------------------------------------------------------------------------------------------------
 
 

@@ -138,6 +138,33 @@ def purchase(result: Result, text: Text) -> Table | None:
     return table(text("brief.purchase_title"), columns, price_source(result, money, text))
 
 
+def owned(result: Result, text: Text) -> Table | None:
+    """Own servers with the cloud for the rest against the cloud alone; the reason where own ones cannot do this."""
+    own, money = result.owned, money_of(result, text)
+    if own is None:
+        return None
+    if own.because is not None:
+        return table(text("brief.section_owned"), [(text("brief.column_sentence"), [text.say(own.because)])])
+    in_currency = {
+        "capex": own.capex_usd,
+        "residual": own.residual_usd,
+        "with_own": own.total_usd,
+        "cloud_only": own.cloud_only_usd,
+        "saving": own.saving_usd,
+    }
+    values = {name: money.amount(usd) for name, usd in in_currency.items()} | {"payback": own.payback_months}
+    columns = [
+        (text("brief.column_number"), [text(f"brief.owned_{name}", currency=money.currency) for name in values]),
+        (text("evidence.column_value"), list(values.values()), "number"),
+    ]
+    share = text.percent(own.served_fraction)
+    said = {"servers": text.number(own.servers), "gpus": text.number(own.gpus_per_server), "gpu": own.gpu}
+    source = text("brief.sentence_separator").join(
+        (text("brief.owned_share", share=share, **said), price_source(result, money, text))
+    )
+    return table(text("brief.section_owned"), columns, source)
+
+
 def path(result: Result, text: Text) -> Table | None:
     """The way through our tree: question, answer, margin, offers left."""
     walked = result.path.get(OURS)
