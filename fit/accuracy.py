@@ -111,13 +111,16 @@ def training_section() -> Section:
 def memory_section() -> Section:
     """Memory and verdicts: figures in sample and held out, agreement with public statements."""
     measured = memory.read_measured()
-    errors = memory.held_out_log_errors(measured, memory.random_folds(len(measured.value_gb)))
+    left_out = {"random": memory.random_folds(len(measured.value_gb)), "source": measured.source}
+    by_way = {name: memory.held_out_log_errors(measured, groups) for name, groups in left_out.items()}
+    errors = by_way["random"]
     clouds = [
         Cloud(f"memory, {purpose}", "GB", measured.value_gb[rows], (measured.value_gb * np.exp(errors))[rows])
         for purpose in memory.PURPOSES
         for rows in [measured.purpose == purpose]
     ]
-    return Section(memory.tables(), clouds)
+    beside = compare.memory_tables(measured.value_gb, measured.purpose == "serving", by_way)
+    return Section([*memory.tables(), *beside], clouds)
 
 
 def main():

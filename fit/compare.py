@@ -15,20 +15,26 @@ import csv
 import json
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
+from itertools import count
 from pathlib import Path
 
 import numpy as np
 
-from gpudash.model import Model, load_model, load_precision
+from gpudash.catalogue import load_catalogue
+from gpudash.memory_setups import read_set_ups
+from gpudash.model import Model, load_model, load_precision, read_parameters
 from gpudash.tables import DATA, numbers, read_columns, read_rows
+from gpudash.units import BYTES_PER_GB, BYTES_PER_GIB, MS_PER_S, PARAMS_PER_B
 
 MEASURED = DATA / "measured" / "inference.csv"
+MEASURED_MEMORY = DATA / "measured" / "memory.csv"
 COMPARED = Path(__file__).parent / "compared"
-MS_PER_S = 1000
+COMPARED_MEMORY = Path(__file__).parent / "compared_memory"
 FEWEST_ROWS = 20  # a table of fewer says little
 RANDOM_STATE = 20261130
 
@@ -118,40 +124,8 @@ LLM_ANALYSIS_FLOPS_EFFICIENCY, LLM_ANALYSIS_MEMORY_EFFICIENCY = 0.7, 0.65
 
 
 def llm_analysis(load: Load) -> tuple[float, float]:
-    from llm_analysis.analysis import LLMAnalysis
-    from llm_analysis.config import (
-        ModelConfig,
-        ParallelismConfig,
-        get_dtype_config_by_name,
-        get_gpu_config_by_name,
-    )
-
-    model, bits = load.model, load.weight_bits
-    stored = 16 if bits > 8.5 else 8 if bits >= 8 else 4
-    computed = load_precision(load.weight_precision).compute_bits
-    if model.intermediate is None or model.vocabulary is None or (stored, computed) == (4, 8):
-        raise NotAnswered(load.weight_precision)
-    has_experts = bool(model.experts)
-    width = model.expert_intermediate if has_experts else model.intermediate
-    analysis = LLMAnalysis(
-        ModelConfig(
-            name=model.name,
-            num_layers=model.layers,
-            n_head=model.heads,
-            hidden_dim=model.hidden,
-            vocab_size=model.vocabulary,
-            num_key_value_heads=model.kv_heads,
-            # It counts two matrices; models with a gate have three, as its own entry for Llama 7B accounts for.
-            ffn_embed_dim=round(1.5 * width),
-            expansion_ratio=1.5 * width / model.hidden,
-            moe_num_experts=model.experts or 1,
-            moe_top_k=model.active_experts or 1,
-        ),
-        get_gpu_config_by_name(_entry(LLM_ANALYSIS_CARDS, load.gpu)),
-        get_dtype_config_by_name(f"w{stored}a{computed}e16"),
-        ParallelismConfig(tp_size=load.gpu_count),
-        flops_efficiency=LLM_ANALYSIS_FLOPS_EFFICIENCY,
-        hbm_memory_efficiency=LLM_ANALYSIS_MEMORY_EFFICIENCY,
+    analysis = _llm_analysis(
+        load.model, load.weight_precision, _entry(LLM_ANALYSIS_CARDS, load.gpu), tensor_parallel=load.gpu_count
     )
     found = analysis.inference(
         batch_size_per_gpu=load.batch_size,
@@ -160,6 +134,44 @@ def llm_analysis(load: Load) -> tuple[float, float]:
         kv_cache_dtype_bytes=load.kv_bytes,
     )
     return found["prefill_latency"], found["decode_latency"]
+
+
+def _llm_analysis(model: Model, weight_precision: str, card: str, tensor_parallel: int):
+    from llm_analysis.analysis import LLMAnalysis
+    from llm_analysis.config import (
+        ModelConfig,
+        ParallelismConfig,
+        get_dtype_config_by_name,
+        get_gpu_config_by_name,
+    )
+
+    precision = load_precision(weight_precision)
+    bits, computed = precision.bits_per_weight, precision.compute_bits
+    stored = 16 if bits > 8.5 else 8 if bits >= 8 else 4
+    if model.intermediate is None or model.vocabulary is None or (stored, computed) == (4, 8):
+        raise NotAnswered(weight_precision)
+    width = model.expert_intermediate if model.experts else model.intermediate
+    config = ModelConfig(
+        name=model.name,
+        num_layers=model.layers,
+        n_head=model.heads,
+        hidden_dim=model.hidden,
+        vocab_size=model.vocabulary,
+        num_key_value_heads=model.kv_heads,
+        # It counts two matrices; models with a gate have three, as its own entry for Llama 7B accounts for.
+        ffn_embed_dim=round(1.5 * width),
+        expansion_ratio=1.5 * width / model.hidden,
+        moe_num_experts=model.experts or 1,
+        moe_top_k=model.active_experts or 1,
+    )
+    return LLMAnalysis(
+        config,
+        get_gpu_config_by_name(card),
+        get_dtype_config_by_name(f"w{stored}a{computed}e16"),
+        ParallelismConfig(tp_size=tensor_parallel),
+        flops_efficiency=LLM_ANALYSIS_FLOPS_EFFICIENCY,
+        hbm_memory_efficiency=LLM_ANALYSIS_MEMORY_EFFICIENCY,
+    )
 
 
 BERTH_CARDS = {
@@ -385,46 +397,137 @@ def _published_config(name: str) -> str:
 
 
 @dataclass(frozen=True)
+class Held:
+    """One measured row of GPU memory on a single card."""
+
+    line: int  # of data/measured/memory.csv
+    model: Model
+    weight_precision: str
+    method: str | None  # None: serving
+    batch_size: int
+    context_tokens: int
+
+
+def read_held() -> list[Held]:
+    """Rows of data/measured/memory.csv on one card, context and batch filled in as for our own prediction."""
+    columns = read_columns(MEASURED_MEMORY)
+    unstated = read_parameters()["unstated"]["measured_context_tokens"]
+    read = read_set_ups(columns, load_catalogue().hardware, unstated_context_tokens=unstated)
+    return [
+        Held(line, one.model, one.weight_precision, one.method, int(batch), int(context))
+        for line, one, batch, context in zip(count(2), read.set_up, read.batch_size, read.context_tokens)
+        if one is not None and one.gpu_count == 1
+    ]
+
+
+HF_VRAM_CALC_FORMATS = {
+    "fp32": "fp32",
+    "fp16": "fp16",
+    "bf16": "bf16",
+    "fp8": "fp8",
+    "int8": "int8",
+    "int4": "int4",
+    "nf4": "int4",
+    "awq_int4": "awq_int4",
+}
+
+
+def hf_vram_calc(held: Held) -> float:
+    """Its calculator, with the parameters given, since it would read them from a hub over the network."""
+    from hf_vram_calc.calculator import VRAMCalculator
+    from hf_vram_calc.config import ConfigManager
+
+    calculator = VRAMCalculator(ConfigManager())
+    params = round(held.model.params_b * PARAMS_PER_B)
+    weights = calculator.calculate_model_memory(params, _entry(HF_VRAM_CALC_FORMATS, held.weight_precision))
+    if held.method is None:
+        return calculator.calculate_inference_memory(weights) * BYTES_PER_GIB / BYTES_PER_GB
+    if held.method in ("lora", "qlora"):
+        return calculator.calculate_lora_memory(weights, params) * BYTES_PER_GIB / BYTES_PER_GB
+    return calculator.calculate_training_memory(weights) * BYTES_PER_GIB / BYTES_PER_GB
+
+
+def llm_analysis_memory(held: Held) -> float:
+    if held.method is not None or load_precision(held.weight_precision).bits_per_weight > 16:
+        raise NotAnswered(held.weight_precision)
+    analysis = _llm_analysis(held.model, held.weight_precision, "a100-sxm-80gb", tensor_parallel=1)
+    found = analysis.inference(batch_size_per_gpu=held.batch_size, seq_len=held.context_tokens)
+    activations = max(found["prefill_activation_memory_per_gpu"], found["decode_activation_memory_per_gpu"])
+    return (found["weight_memory_per_gpu"] + found["kv_cache_memory_per_gpu"] + activations) / BYTES_PER_GB
+
+
+def chimeraforge_memory(held: Held) -> float:
+    from chimeraforge.planner.models import load_bundled_models
+
+    if held.method is not None:
+        raise NotAnswered(held.method)
+    model = held.model
+    shape = {"n_layers": model.layers, "n_kv_heads": model.kv_heads or model.heads, "d_head": model.head_dim}
+    found = load_bundled_models().vram.predict(
+        model.name,
+        _entry(CHIMERAFORGE_FORMATS, held.weight_precision),
+        held.context_tokens,
+        held.batch_size,
+        params_b=model.params_b,
+        arch=shape,
+    )
+    return found * BYTES_PER_GIB / BYTES_PER_GB
+
+
+@dataclass(frozen=True)
 class Predictor:
-    """A package on the Python index and the function that asks it."""
+    """A package on the Python index and the functions that ask it."""
 
     package: str
-    ask: Callable[[Load], tuple[float, float]]
+    ask: Callable[[Load], tuple[float, float]] | None = None
+    ask_memory: Callable[[Held], float] | None = None
 
 
 PREDICTORS = {
-    "llm-analysis": Predictor("llm-analysis", llm_analysis),
+    "llm-analysis": Predictor("llm-analysis", llm_analysis, llm_analysis_memory),
     "berth": Predictor("berth-placement", berth),
-    "chimeraforge": Predictor("chimeraforge", chimeraforge),
+    "chimeraforge": Predictor("chimeraforge", chimeraforge, chimeraforge_memory),
     "genz": Predictor("genz-llm", genz),
     "aiconfigurator": Predictor("aiconfigurator", aiconfigurator),
+    "hf-vram-calc": Predictor("hf-vram-calc", ask_memory=hf_vram_calc),
 }
 
 
 def ask(name: str, most: int | None = None) -> None:
     """Asks one installed predictor about every row, or about a random choice until so many are answered."""
-    predictor, loads = PREDICTORS[name], read_loads()
-    answers, refusals = [], {}
-    for index in np.random.default_rng(RANDOM_STATE).permutation(len(loads)):
+    predictor = PREDICTORS[name]
+    if predictor.ask is not None:
+        _write(COMPARED / f"{name}.csv", predictor, read_loads(), lambda load: load.figure(*predictor.ask(load)), most)
+    if predictor.ask_memory is not None:
+        _write(COMPARED_MEMORY / f"{name}.csv", predictor, read_held(), predictor.ask_memory, most)
+
+
+def _write(path: Path, predictor: Predictor, rows: list, figure_of: Callable, most: int | None) -> None:
+    answers, refusals = [], Counter()
+    for index in np.random.default_rng(RANDOM_STATE).permutation(len(rows)):
         if len(answers) == most:
             break
-        load = loads[index]
         try:
-            figure = load.figure(*predictor.ask(load))
+            figure = figure_of(rows[index])
         except Exception as error:  # a predictor refuses in its own ways: assertions, value errors, missing keys
-            reason = f"{type(error).__name__}: {str(error)[:60]}"
-            refusals[reason] = refusals.get(reason, 0) + 1
+            refusals[f"{type(error).__name__}: {str(error)[:60]}"] += 1
             continue
         if np.isfinite(figure) and figure > 0:
-            answers.append((load.line, f"{figure:.5g}"))
-    COMPARED.mkdir(exist_ok=True)
-    with open(COMPARED / f"{name}.csv", "w", newline="", encoding="utf-8") as file:
+            answers.append((rows[index].line, f"{figure:.5g}"))
+    path.parent.mkdir(exist_ok=True)
+    with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("line", f"{predictor.package} {version(predictor.package)}"))
         writer.writerows(sorted(answers))
-    for reason, count in sorted(refusals.items(), key=lambda item: -item[1])[:15]:
-        print(count, reason)
+    for reason, times in refusals.most_common(15):
+        print(times, reason)
     print(len(answers), "answered")
+
+
+def _answers(path: Path) -> tuple[str, list[int], np.ndarray]:
+    columns = read_columns(path)
+    title = next(column for column in columns if column != "line")
+    return title, [int(line) for line in columns["line"]], numbers(columns[title], path, title)
 
 
 def tables(measured, errors: dict[str, np.ndarray]) -> list[str]:
@@ -433,10 +536,8 @@ def tables(measured, errors: dict[str, np.ndarray]) -> list[str]:
     row_of = {line: row for row, line in enumerate(measured.labels["line"]) if line in asked}
     lines = ["### Beside other predictors", NOTE.format(asked=len(row_of)), *TABLE_HEADER]
     for path in sorted(COMPARED.glob("*.csv")):
-        columns = read_columns(path)
-        title = next(column for column in columns if column != "line")
-        value = numbers(columns[title], path, title)
-        known = [(row_of[int(line)], figure) for line, figure in zip(columns["line"], value) if int(line) in row_of]
+        title, answered, value = _answers(path)
+        known = [(row_of[line], figure) for line, figure in zip(answered, value) if line in row_of]
         rows, figures = np.array([row for row, _ in known]), np.array([figure for _, figure in known])
         theirs = np.log(measured.value[rows] / figures)
         for kind, of_kind in _kinds(measured.labels, rows).items():
@@ -445,7 +546,23 @@ def tables(measured, errors: dict[str, np.ndarray]) -> list[str]:
                 ours = [errors[way][rows[of_kind]] for way in ("random", "source")]
                 shown = " | ".join(map(_figures, (theirs[of_kind], scaled, *ours)))
                 lines.append(f"| {title} | {kind} | {of_kind.sum()} | {shown} |")
-    return [*lines, REFUSED]
+    return lines
+
+
+def memory_tables(measured_gb: np.ndarray, is_serving: np.ndarray, errors: dict[str, np.ndarray]) -> list[str]:
+    """Predictors of memory beside this one; `errors` are log(predicted / measured) by what was held out."""
+    lines = ["### Beside other predictors", MEMORY_NOTE, *TABLE_HEADER]
+    for path in sorted(COMPARED_MEMORY.glob("*.csv")):
+        title, answered, value = _answers(path)
+        rows = np.array(answered) - 2
+        theirs = np.log(value / measured_gb[rows])
+        for kind, of_kind in (("serving", is_serving[rows]), ("training", ~is_serving[rows])):
+            if of_kind.sum() >= FEWEST_ROWS:
+                scaled = theirs[of_kind] - np.median(theirs[of_kind])
+                ours = [errors[way][rows[of_kind]] for way in ("random", "source")]
+                shown = " | ".join(map(_figures, (theirs[of_kind], scaled, *ours)))
+                lines.append(f"| {title} | {kind} | {of_kind.sum()} | {shown} |")
+    return lines
 
 
 def _kinds(labels: dict[str, np.ndarray], rows: np.ndarray) -> dict[str, np.ndarray]:
@@ -474,8 +591,8 @@ and lengths and use tensor parallel or one card (`fit/compare.py`; `requirements
 geometry, format and load, uses its own entry for the card and its own defaults, and counts only where it answers.
 Median and 90th percentile of |log(measured / predicted)|. Nothing was fitted for them, while ours are fitted to other
 rows of the same kind: compare with the last column, where the whole source of a row is held out, and with the column in
-which each predictor's figures are multiplied by the one factor that suits these very rows best. None but aiconfigurator
-knows engines; most are roofs that real engines stay below, and say so.
+which each predictor's figures are multiplied by its own median miss on these very rows. None but aiconfigurator knows
+engines; most are roofs that real engines stay below, and say so.
 
 * llm-analysis: its documented efficiencies, 0.7 of the FLOPs and 0.65 of the bandwidth.
 * berth: always the fewest cards that hold the model, so only rows with that many; prompts one after the other.
@@ -484,8 +601,11 @@ knows engines; most are roofs that real engines stay below, and say so.
 * aiconfigurator: operator tables that its authors measured per card and engine. They are of engines of 2026, most rows
   of 2024: what engines gained since is about half of its miss. A random 200 of its rows likewise.
 """
-REFUSED = """
-hf-vram-calc 1.0.9 installs, but predicts memory only and reads every model from a hub over the network: not run.
+MEMORY_NOTE = """
+The rows on one card, each predictor with the same parameters, format, context and batch (`fit/compare.py`), as above.
+hf-vram-calc counts 1.2 x the weights for serving and a multiple of them for training; its own reading of models from a
+hub was passed by. chimeraforge adds the cache to 1.1 x the weights and predicts no training. llm-analysis adds up
+weights, cache and activations; its training figures need a batch plan that the rows do not state.
 """
 
 
