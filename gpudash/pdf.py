@@ -33,18 +33,7 @@ TABLES = {
     "kpis": (7.5, {0: 0, 1: 1, 2: 1}),
     "assumptions": (6.5, {0: 4, 1: 5, 2: 0}),  # of the shorter form below
 }
-ORDER = (
-    "alternatives",
-    "years",
-    "purchase",
-    "path",
-    "would_change",
-    "sureness",
-    "risks",
-    "roadmap",
-    "kpis",
-    "assumptions",
-)
+FIRST, HEADLINE = "alternatives", "numbers"  # the nearest others come right after the answer, which holds its numbers
 CHARTS = {"years": overview.cumulative_cost, "purchase": overview.purchase_split}
 _BREAK = "\u200b"  # a place where a line may end
 _LONG_WORD = re.compile(r"[!-~]{32}(?=[!-~])")
@@ -99,7 +88,7 @@ def _drawable(value: Any) -> Any:
 def _content(brief: Brief) -> dict[str, Any]:
     """What the template places, in its own words: see data/brief/template.typ."""
     text, about = brief.text, brief.result.scenario.about
-    parts = {part.name: part for part in brief.read}
+    parts = [part for part in brief.read if part.name != HEADLINE]
     words = [
         brief.title,
         brief.question,
@@ -121,7 +110,8 @@ def _content(brief: Brief) -> dict[str, Any]:
             {"label": metric.label, "value": metric.value, "note": metric.note}
             for metric in overview.headline(brief.result, text) or ()
         ],
-        "sections": [_section(parts[name], brief) for name in ORDER if name in parts] + _notes(brief),
+        "sections": [_section(part, brief) for part in sorted(parts, key=lambda part: part.name != FIRST)]
+        + _notes(brief),
         "link_title": text("brief.link"),
         "link": brief.link,
         "link_is_address": bool(brief.address and brief.link),

@@ -49,6 +49,15 @@ def test_the_pdf_holds_the_numbers_of_the_result_in_its_language(name, language)
     assert BOX not in found
 
 
+def test_own_servers_are_on_paper_too():
+    own = {"finance__owned_servers": 2, "finance__owned_gpu": "H100 SXM", "finance__owned_gpus_per_server": 8}
+    brief = brief_of("chat-70b-around-the-clock", **own)
+    found, _ = read(brief_pdf(brief))
+    part = next(part for part in brief.read if part.name == "owned")
+    assert squeezed(part.table.source) in found
+    assert brief.text.number(brief.result.owned.saving_usd) in found
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_pdf_is_tagged_and_says_its_language_and_title(language):
     brief = brief_of("chat-70b-around-the-clock", language, about__author="Ada & Co.")
