@@ -211,6 +211,8 @@ def brief(options: Namespace, text: Text) -> dict:
     from gpudash.export_files import maker, write_brief
 
     maker(options.o)  # an unknown kind of file is refused before the work
+    if options.address is not None and not options.address.startswith(("http://", "https://")):
+        raise GpudashError("export_files.address", found=options.address[:80])
     size = write_brief(Brief(_result(options)[0], text, options.address or ""), options.o)
     return {"file": options.o, "bytes": size}
 

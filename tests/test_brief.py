@@ -326,6 +326,11 @@ def test_an_unknown_kind_of_file_is_refused_before_anything_is_calculated(capsys
         maker("brief")
 
 
+def test_an_address_that_no_browser_opens_is_refused(tmp_path, capsys):
+    assert main(["brief", "-o", str(tmp_path / "brief.md"), "--address", "javascript:alert(1)"]) == 2
+    assert "https://" in capsys.readouterr().err
+
+
 def test_a_file_that_cannot_be_written_is_refused_with_a_sentence(tmp_path, capsys):
     assert main(["brief", "-o", str(tmp_path / "nowhere" / "brief.json")]) == 2
     assert "nowhere" in capsys.readouterr().err
