@@ -57,3 +57,32 @@ def outdated_prices(offers) -> OutdatedPrices:
     is_older = offers.age_days > youngest[group_of] + rules["outdated_after_days"]
     is_cheaper = price * (1 + rules["outdated_rise_fraction"]) < newest[group_of]
     return OutdatedPrices(is_older & is_cheaper, group_of, newest)
+
+
+AGES = ("fresh", "ageing", "stale")
+
+
+def age_badges(age_days) -> np.ndarray:
+    """One of AGES for each age. Limits: data/certainty.yaml."""
+    rules = freshness_rules()
+    age_days = np.asarray(age_days)
+    return np.select([age_days < rules["fresh_days"], age_days <= rules["stale_days"]], AGES[:2], AGES[2])
+
+
+def price_doubts(offers) -> np.ndarray:
+    """Why each price deserves a second look, the strongest reason first; empty where nothing speaks against it.
+
+    `outdated`: its provider asks more today. `outlier`: more than a factor from the median price per card of its GPU.
+    `spot_outlier`: a spot price that is too small a share of the on-demand price. Limits: data/certainty.yaml.
+    """
+    rules = freshness_rules()
+    per_card = offers.on_demand_usd_per_gpu_hour
+    median = np.full(len(offers), np.nan)
+    for gpu in np.unique(offers.gpu_row[~np.isnan(per_card)]):
+        of_gpu = offers.gpu_row == gpu
+        median[of_gpu] = np.nanmedian(per_card[of_gpu])
+    ratio = per_card / median
+    is_far = (ratio > rules["outlier_factor"]) | (ratio * rules["outlier_factor"] < 1)
+    is_low_spot = offers.spot_usd_per_hour <= rules["spot_floor_fraction"] * offers.on_demand_usd_per_hour
+    reasons = [outdated_prices(offers).is_outdated, is_far, is_low_spot]
+    return np.select(reasons, ("outdated", "outlier", "spot_outlier"), "")

@@ -8,7 +8,9 @@ import plotly.graph_objects as go
 import pytest
 
 from gpudash import Scenario, evaluate, load_catalogue
+from gpudash.catalogue_diff import diff
 from gpudash.figures import (
+    catalogue,
     claims,
     ecosystem,
     evidence,
@@ -31,7 +33,7 @@ from gpudash.text import LANGUAGES, Text
 from gpudash.units import HOURS_PER_YEAR
 
 MODULES = (
-    claims, ecosystem, evidence, overview, purchase_mix, recommendation,
+    catalogue, claims, ecosystem, evidence, overview, purchase_mix, recommendation,
     scores, sharing, storage, tco, what_if, workload,
 )  # fmt: skip
 VIEWS = [
@@ -178,3 +180,59 @@ def test_the_published_trees_are_said_to_agree_or_to_differ(chat):
     said = recommendation.agreement(chat, Text("en"))
     assert len(said) == 2
     assert all("agrees" in line or "differs" in line for line in said)
+
+
+CHOICES = {
+    "everything": catalogue.Chosen(),
+    "one provider per server": catalogue.Chosen(providers=("AWS",), per="server"),
+    "one GPU in the EU": catalogue.Chosen(gpus=("H100 SXM",), countries=("EU",)),
+    "a single offer": catalogue.Chosen(gpus=("A30",)),
+    "nothing": catalogue.Chosen(providers=("AWS",), kinds=("marketplace",)),
+}
+
+
+@pytest.mark.parametrize("case", CHOICES)
+def test_the_catalogue_shows_exactly_the_offers_chosen(chat, case):
+    chosen, offers = CHOICES[case], load_catalogue().offers
+    for language in LANGUAGES:
+        chart = catalogue.prices(chosen, chat, Text(language))
+        shown = catalogue.offers(chosen, chat, Text(language))
+        if chart is None:
+            assert len(shown) == 0
+            continue
+        _check_chart(chart)
+    if case == "one provider per server":
+        assert len(shown) == (offers.provider == "AWS").sum()
+    if case == "one GPU in the EU":
+        in_eu = np.isin(offers.country.astype(str), sorted(load_catalogue().country_groups["EU"]))
+        assert len(shown) == (in_eu & (offers.gpu_row == load_catalogue().hardware.index("H100 SXM"))).sum()
+
+
+def test_a_server_costs_as_much_as_its_cards_together(chat):
+    chosen = {per: catalogue.Chosen(providers=("Lambda",), gpus=("H100 SXM",), per=per) for per in catalogue.UNITS}
+    per_gpu, per_server = (catalogue.offers(choice, chat, Text("en")) for choice in chosen.values())
+
+    def by_instance(shown):
+        instance, gpus, price = (shown.columns[place].values for place in (3, 1, 7))
+        return {name: (count, usd) for name, count, usd in zip(instance, gpus, price)}
+
+    for name, (count, usd) in by_instance(per_server).items():
+        assert usd == pytest.approx(count * by_instance(per_gpu)[name][1])
+
+
+def test_the_chart_says_how_many_offers_of_its_gpu_are_cheaper_than_the_answer(chat):
+    offers, choice = load_catalogue().offers, chat.recommendation
+    of_gpu = offers.gpu_row == load_catalogue().hardware.index(choice.gpu)
+    own = offers.on_demand_usd_per_gpu_hour[offers.id == choice.id][0]
+    title = catalogue.prices(catalogue.Chosen(), chat, Text("en")).layout.title.text
+    cheaper = (offers.on_demand_usd_per_gpu_hour[of_gpu] < own).sum()
+    assert f"{cheaper} of " in title
+
+
+def test_what_changed_between_two_snapshots_is_counted_by_provider_and_gpu():
+    today = load_catalogue()
+    before = today.with_offers(today.offers.take(np.flatnonzero(today.offers.provider != "Lambda")))
+    shown = catalogue.changes_table(diff(before, today), Text("en"))
+    assert set(shown.columns[0].values) == {"Lambda"}
+    assert sum(shown.columns[3].values) > 0  # new
+    assert sum(shown.columns[4].values) == 0  # gone

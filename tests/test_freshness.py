@@ -1,11 +1,13 @@
 """How far a price can be trusted."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from gpudash.catalogue import load_catalogue
 from gpudash.evaluate import evaluate
-from gpudash.freshness import certainty, freshness_rules, outdated_prices
+from gpudash.freshness import age_badges, certainty, freshness_rules, outdated_prices, price_doubts
 from gpudash.scenario import Scenario
 
 CATALOGUE = load_catalogue()
@@ -39,3 +41,26 @@ def test_certainty_falls_with_age_with_doubt_and_with_the_width_of_the_band():
     assert certainty(10, True, False, 0.8) < fresh
     assert certainty(10, False, True, 0.8) < fresh
     assert certainty(10, False, False, 0.4) < fresh
+
+
+def test_an_age_is_fresh_ageing_or_stale_by_the_limits_of_the_data():
+    assert age_badges([0, 44, 45, 180, 181]).tolist() == ["fresh", "fresh", "ageing", "ageing", "stale"]
+
+
+def test_a_price_far_from_the_median_of_its_gpu_is_doubted_and_the_median_itself_is_not():
+    offers = CATALOGUE.offers
+    doubts, per_card = price_doubts(offers), offers.on_demand_usd_per_gpu_hour
+    h100 = np.flatnonzero(offers.gpu_row == CATALOGUE.hardware.index("H100 SXM"))
+    median = np.nanmedian(per_card[h100])
+    far = h100[(per_card[h100] > 3 * median) | (per_card[h100] < median / 3)]
+    near = h100[np.abs(per_card[h100] / median - 1) < 0.5]
+    assert set(doubts[far]) <= {"outlier", "outdated"}
+    assert "outlier" not in set(doubts[near])
+
+
+def test_a_spot_price_at_an_eighth_of_the_on_demand_price_is_doubted():
+    offers = CATALOGUE.offers
+    row = np.flatnonzero((price_doubts(offers) == "") & ~np.isnan(offers.spot_usd_per_hour))[:1]
+    one = offers.take(row)
+    cheap = replace(one, spot_usd_per_hour=one.on_demand_usd_per_hour * 0.12)
+    assert price_doubts(cheap).tolist() == ["spot_outlier"]

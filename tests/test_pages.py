@@ -17,8 +17,8 @@ from ui.literal import cell, literal
 
 DECIDE = ("overview", "recommendation")
 UNDERSTAND = ("workload", "scores", "tco", "purchase_mix", "storage", "what_if")
-PAGES = (*DECIDE, *UNDERSTAND, "evidence", "claims", "brief")
-TITLE_TOPICS = {name: f"{name}_page" for name in ("scores", "storage", "claims", "brief")}
+PAGES = (*DECIDE, *UNDERSTAND, "catalogue", "evidence", "claims", "brief")
+TITLE_TOPICS = {name: f"{name}_page" for name in ("scores", "storage", "catalogue", "claims", "brief")}
 
 
 @pytest.fixture(autouse=True)
@@ -198,3 +198,12 @@ def test_the_brief_of_something_impossible_offers_what_can_be_read_and_says_why_
     assert not app.exception
     assert len(app.get("download_button")) == len(DOCUMENTS) + 1  # the calendar of the reviews is never refused
     assert Text("en")("deploy.nothing_to_run") in shown(app)
+
+
+def test_the_catalogue_narrows_to_what_is_chosen_and_shows_prices_per_server():
+    app = opened("catalogue")
+    app.multiselect(key="catalogue_page.filter_providers").select("AWS").run()
+    app.segmented_control(key="catalogue_page.per").set_value("server").run()
+    assert not app.exception
+    count = (load_catalogue().offers.provider == "AWS").sum()
+    assert Text("en")("catalogue_page.offers_per_server", count=count, currency="USD") in shown(app)

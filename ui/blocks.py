@@ -21,6 +21,7 @@ from gpudash.text import Text
 from ui import downloads, state
 from ui.fields import field, sentence
 from ui.literal import cell, literal
+from ui.offer_filter import offer_filter
 from ui.rows import rows
 from ui.searches import Begin, Search, search
 from ui.weights import weights
@@ -289,9 +290,17 @@ class Page:
         for view in views if found.found is not None else ():
             self._draw(view(found.found, self.result, self.text), f"{key}.{view.__name__}")
 
+    def offers(self, *views: Grown) -> None:
+        """The filters of the catalogue, and views of the offers that they let through."""
+        chosen = offer_filter(self.scenario, self.text)
+        for view in views:
+            self._draw(view(chosen, self.result, self.text), f"{self.name}.{view.__name__}")
+
     def _draw(self, shown, key: str) -> None:
         if isinstance(shown, go.Figure):
             self._draw_chart(Chart.of(shown), key)
+        elif isinstance(shown, Table):
+            self._draw_titled_table(shown, key)
         else:
             _draw_points(shown)
 

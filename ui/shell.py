@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 GROUPS = {
     "decide": ("overview", "recommendation"),
     "understand": ("workload", "scores", "tco", "purchase_mix", "storage", "what_if"),
-    "check": ("evidence", "claims", "brief"),
+    "check": ("catalogue", "evidence", "claims", "brief"),
 }
 REQUESTS = (
     "traffic.peak_requests_per_s",

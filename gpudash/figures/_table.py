@@ -51,7 +51,12 @@ def _rows(shown: Table, kept: list[int]) -> Table:
 
 
 def table_of(chart: go.Figure) -> Table:
-    """The numbers of a chart: one row per place on its axis of categories, one column per series."""
+    """The numbers of a chart: one row per place on its axis of categories, one column per series.
+
+    Where many dots share a place, one row per dot.
+    """
+    if chart.layout.yaxis.type == "category":
+        return _dots_of(chart)
     traces = [trace for trace in chart.data if trace.name and trace.x is not None]
     lying = any(trace.type == "bar" and trace.orientation == "h" for trace in traces)
     place, number = ("y", "x") if lying else ("x", "y")
@@ -61,6 +66,19 @@ def table_of(chart: go.Figure) -> Table:
         at = dict(zip(_plain(trace[place]), _plain(trace[number])))
         columns.append(Column(trace.name, tuple(at.get(item) for item in places), "number"))
     return Table(chart.layout.title.text or "", tuple(columns), chart.layout.meta["source"])
+
+
+def _dots_of(chart: go.Figure) -> Table:
+    """Place, series (named by the legend's title) and number of every dot; what has no hover only marks a dot."""
+    traces = [trace for trace in chart.data if trace.hoverinfo != "skip"]
+    dots = [(y, trace.name, x) for trace in traces for y, x in zip(_plain(trace.y), _plain(trace.x))]
+    places, names, numbers = zip(*sorted(dots)) if dots else ((), (), ())
+    columns = (
+        Column(_axis_label(chart, "y"), places),
+        Column(chart.layout.legend.title.text, names),
+        Column(_axis_label(chart, "x"), numbers, "number"),
+    )
+    return Table(chart.layout.title.text, columns, chart.layout.meta["source"])
 
 
 def _plain(values) -> list:

@@ -1,9 +1,12 @@
 """Colours with one meaning everywhere, and the bare layout that every chart shares."""
 
 import textwrap
+from functools import lru_cache
 from html import escape
 
 import plotly.graph_objects as go
+
+from gpudash.tables import DATA, read_yaml
 
 WAY_COLOURS = {
     "reserved_3y": "#1b4f8a",
@@ -69,6 +72,12 @@ def figure(
             "yaxis": axis | {"title": {"text": plain(y)}, "rangemode": "tozero"},
         }
     )
+
+
+@lru_cache(maxsize=1)
+def provider_colours() -> dict[str, str]:
+    """The providers that have a colour of their own; the others are GREY."""
+    return read_yaml(DATA / "provider_colours.yaml")
 
 
 def marker(colour: str, *, unused: bool = False) -> dict:

@@ -1,0 +1,11 @@
+"""Catalogue: what every GPU costs where, how old each price is, and what speaks against it."""
+
+import ui
+from gpudash.figures import catalogue, evidence
+
+page = ui.begin("catalogue_page")
+page.title()
+page.sentences(evidence.snapshot)
+page.offers(catalogue.prices, catalogue.offers)
+page.section("section_changes", catalogue.changes)
+page.table(catalogue.changes)
