@@ -10,7 +10,7 @@ import base64
 import binascii
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args, get_origin
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -34,9 +34,13 @@ TOKEN_CHARACTERS = 7500
 ADDRESS_CHARACTERS = 60_000
 DECOMPRESSED_BYTES = 64_000
 
-_PASSED_OVER = ("lang", "page")  # they belong to whoever shows the scenario
+COMPARED = "with"  # the parameter that holds the scenarios to compare with, each as a query of its own
+MOST_COMPARED = 3
+
+_PASSED_OVER = ("lang", "page", COMPARED)  # they belong to whoever shows the scenario
 _NONE = "none"
 _ROW, _CELL = "~", ","
+_NEXT = "|"  # between compared scenarios; a query holds it only as %7C
 
 
 def encode(scenario: Scenario) -> dict[str, str]:
@@ -100,6 +104,26 @@ def scenario_of_url(address: str) -> Scenario:
     if repeated is not None:
         raise GpudashError("share.repeated_parameter", name=repeated[:80])
     return decode(dict(pairs))
+
+
+def encode_compared(scenario: Scenario, others: Sequence[Scenario]) -> dict[str, str]:
+    """As `encode`, with the scenarios that are compared with it; without them where they do not fit into an address."""
+    alone = encode(scenario)
+    together = alone | {COMPARED: _NEXT.join(_query(encode(other)) for other in others)}
+    return together if others and len(_query(together)) <= TOKEN_CHARACTERS else alone
+
+
+def decode_compared(parameters: Mapping[str, str]) -> tuple[Scenario, ...]:
+    """The scenarios that address parameters compare with; none where they name none. Raises as `decode` does."""
+    queries = [query for query in parameters.get(COMPARED, "").split(_NEXT) if query]
+    if len(queries) > MOST_COMPARED:
+        raise GpudashError("compare.too_many", limit=MOST_COMPARED)
+    return tuple(scenario_of_url(query) for query in queries)
+
+
+def compared_url(scenario: Scenario, others: Sequence[Scenario]) -> str:
+    """As `url`, with the scenarios that are compared with it."""
+    return "?" + _query(encode_compared(scenario, others))
 
 
 def pinned(scenario: Scenario) -> Scenario:

@@ -12,6 +12,7 @@ from gpudash.catalogue_diff import diff
 from gpudash.figures import (
     catalogue,
     claims,
+    compare,
     ecosystem,
     evidence,
     overview,
@@ -236,3 +237,33 @@ def test_what_changed_between_two_snapshots_is_counted_by_provider_and_gpu():
     assert set(shown.columns[0].values) == {"Lambda"}
     assert sum(shown.columns[3].values) > 0  # new
     assert sum(shown.columns[4].values) == 0  # gone
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_scenarios_stand_side_by_side_whatever_they_answer(language):
+    results = tuple(result_of(values) for values in ({}, *DEAD_ENDS.values()))[:4]
+    compared = compare.Compared(results, tuple("ABCD"))
+    text = Text(language)
+    assert len(compare.in_words(compared, text)) >= len(results)
+    _check_chart(compare.mean_month(compared, text))
+    for chart in compare.months(compared, text):
+        _check_chart(chart)
+    assert len(compare.answers(compared, text).columns) == len(compare.inputs(compared, text).columns) == 5
+
+
+def test_months_side_by_side_have_the_same_axes(chat):
+    compared = compare.Compared((chat, result_of({"purchase": {"horizon_months": 12}})), ("A", "B"))
+    charts = compare.months(compared, Text("en"))
+    assert len({(chart.layout.yaxis.range, chart.layout.xaxis.range) for chart in charts}) == 1
+
+
+def test_the_bars_side_by_side_are_the_costs_of_a_month(chat):
+    bars = table_of(compare.mean_month(compare.Compared((chat, result_of({})), ("A", "B")), Text("en")))
+    totals = [sum(column.values[row] or 0 for column in bars.columns[1:]) for row in range(2)]
+    own = {"A": chat, "B": result_of({})}
+    for name, total in zip(bars.columns[0].values, totals):
+        assert total == pytest.approx(own[name].recommendation.monthly_usd)
+
+
+def test_equal_scenarios_differ_in_no_input(chat):
+    assert compare.inputs(compare.Compared((chat, chat), ("A", "B")), Text("en")) is None

@@ -6,16 +6,17 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from gpudash import Scenario, evaluate, load_catalogue
+from gpudash import Scenario, evaluate, load_catalogue, share
 from gpudash.errors import GpudashError
 from gpudash.export_files import DOCUMENTS, FILES
 from gpudash.figures.overview import answer, headline
 from gpudash.scenario import fields
+from gpudash.tables import DATA, read_yaml
 from gpudash.text import LANGUAGES, Text
 from ui.fields import sentence
 from ui.literal import cell, literal
 
-DECIDE = ("overview", "recommendation")
+DECIDE = ("overview", "recommendation", "compare")
 UNDERSTAND = ("workload", "scores", "tco", "purchase_mix", "storage", "what_if")
 PAGES = (*DECIDE, *UNDERSTAND, "catalogue", "evidence", "claims", "brief")
 TITLE_TOPICS = {name: f"{name}_page" for name in ("scores", "storage", "catalogue", "claims", "brief")}
@@ -207,3 +208,83 @@ def test_the_catalogue_narrows_to_what_is_chosen_and_shows_prices_per_server():
     assert not app.exception
     count = (load_catalogue().offers.provider == "AWS").sum()
     assert Text("en")("catalogue_page.offers_per_server", count=count, currency="USD") in shown(app)
+
+
+LINK_TO_COMPARE = "http://elsewhere.example/?v=1&workload.model=llama-3.1-70b&about.name=Theirs"
+
+
+def test_a_pasted_link_stands_beside_the_inputs_with_its_differences_and_becomes_part_of_the_link():
+    app = opened("compare")
+    app.text_input(key="compare.pasted").set_value(LINK_TO_COMPARE).run()
+    assert not app.exception
+    assert not app.error
+    assert "B · Theirs: " in shown(app)
+    assert Text("en")("compare.inputs_title", count=2) in shown(app)  # the model and the name
+    desk = app.session_state.desk
+    written = share.encode_compared(desk.scenario, desk.compared)
+    assert share.decode_compared(written) == desk.compared == (share.pinned(share.scenario_of_url(LINK_TO_COMPARE)),)
+    assert app.text_input(key="compare.pasted").value == ""
+
+
+def test_a_starting_point_is_compared_and_taken_away_again():
+    app = opened("compare", "zh")
+    point = share.url(Scenario.read(read_yaml(DATA / "scenarios" / "chat-70b-around-the-clock.yaml")))
+    app.multiselect(key="compare.chosen").select(point).run()
+    assert len(app.session_state.desk.compared) == 1
+    assert Text("zh")("scenarios.chat-70b-around-the-clock") in shown(app)
+    app.multiselect(key="compare.chosen").unselect(point).run()
+    assert app.session_state.desk.compared == ()
+    assert Text("zh")("compare.nothing_yet") in shown(app)
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "hello",
+        "?v=99",
+        "?v=1&workload.model=no-such-model",
+        "?v=1&s=" + "A" * 8000,
+        "?v=1&traffic.peak_requests_per_s=1e999",
+        "javascript:alert(1)?<script>alert(1)</script>",
+        "?v=1&catalogue=../../etc",
+        "?v=1&" + "a=1&" * 5000,
+    ],
+)
+def test_a_hostile_link_pasted_is_answered_with_a_sentence_and_changes_nothing(pasted):
+    app = opened("compare")
+    app.text_input(key="compare.pasted").set_value(pasted).run()
+    assert not app.exception
+    assert len(app.error) == 1
+    assert app.session_state.desk.compared == ()
+    assert app.session_state.desk.scenario == Scenario()
+
+
+def test_a_link_to_a_comparison_opens_all_of_its_scenarios():
+    others = (Scenario().with_value("workload.model", "llama-3.1-70b"), Scenario().with_value("budget.amount", 20))
+    app = opened("compare", **share.encode_compared(Scenario(), others))
+    assert not app.exception
+    assert app.session_state.desk.compared == tuple(map(share.pinned, others))
+    assert Text("en")("compare.over_budget", name="C · a link with llama-3.1-8b") in shown(app)
+
+
+@pytest.mark.parametrize("compared", ["v=1|v=1|v=1|v=1", "v=99", "%%%"])
+def test_a_comparison_that_cannot_be_read_says_so_and_shows_the_defaults(compared):
+    app = opened("compare", **{"v": "1", "with": compared})
+    assert not app.exception
+    assert len(app.error) == 1
+    assert app.session_state.desk.compared == ()
+
+
+def test_a_compared_scenario_that_has_no_answer_says_why_and_the_others_stay():
+    app = opened("compare", **{"v": "1", "with": "v=1&workload.model=nothing|v=1&traffic.peak_requests_per_s=9"})
+    assert not app.exception
+    assert len(app.error) == 1
+    assert "C · " in shown(app)
+
+
+def test_a_fourth_scenario_to_compare_with_is_refused_with_a_sentence():
+    others = [Scenario().with_value("traffic.peak_requests_per_s", rate) for rate in (2, 3, 4)]
+    app = opened("compare", **share.encode_compared(Scenario(), others))
+    app.text_input(key="compare.pasted").set_value(LINK_TO_COMPARE).run()
+    assert Text("en")("compare.too_many", limit=3) in shown(app)
+    assert len(app.session_state.desk.compared) == 3

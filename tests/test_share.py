@@ -277,3 +277,14 @@ def test_every_input_is_pinned_for_the_newest_version_of_links():
 def test_the_cells_of_a_row_keep_their_places():
     for path, cells in OMITTED[share.VERSION]["cells"].items():
         assert row_cells(path)[: len(cells)] == cells
+
+
+def test_what_is_compared_travels_in_the_link_unless_it_is_too_long_and_the_first_scenario_always_does():
+    short = Scenario().with_value("about.name", "50% | a&b=c ~ 杭州")
+    notes = "".join(chr(0x4E00 + code) for code in random.Random(0).sample(range(20_000), 1500))
+    long = Scenario().with_value("about.notes", notes)
+    parameters = share.encode_compared(short, [short, Scenario()])
+    assert share.decode_compared(parameters) == (share.pinned(short), share.pinned(Scenario()))
+    assert share.decode(parameters) == share.pinned(short)
+    assert share.scenario_of_url(share.compared_url(short, [Scenario()])) == share.pinned(short)
+    assert share.encode_compared(short, [long, long, long]) == share.encode(short)

@@ -12,13 +12,16 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from gpudash import share
 from gpudash.brief import Brief, as_read
 from gpudash.errors import GpudashError
 from gpudash.figures._table import Column, Table, rows_where, rows_with, table_of
+from gpudash.figures.compare import Compared
 from gpudash.result import Result
 from gpudash.scenario import Scenario
 from gpudash.text import Text
 from ui import downloads, state
+from ui.comparison import chooser
 from ui.fields import field, sentence
 from ui.literal import cell, literal
 from ui.offer_filter import offer_filter
@@ -32,6 +35,7 @@ METRICS_IN_A_ROW = 4
 TABLE_ROW_PX, TABLE_ROWS_SHOWN = 35, 14
 
 View = Callable[[Result, Text], object]
+ComparedView = Callable[[Compared, Text], object]
 Grown = Callable[[object, Result, Text], object]  # a view of what a search has found so far
 
 
@@ -243,8 +247,10 @@ class Page:
     def printed(self, function: View) -> None:
         """A short table with every word of it visible, as on paper."""
         shown = self.show(function)
-        if shown is None:
-            return
+        if shown is not None:
+            self._print(shown)
+
+    def _print(self, shown: Table) -> None:
         st.markdown("**" + literal(shown.title) + "**")
         cells = {
             literal(column.label): [literal(as_read(value, column.kind, self.text)) for value in column.values]
@@ -295,6 +301,36 @@ class Page:
         chosen = offer_filter(self.scenario, self.text)
         for view in views:
             self._draw(view(chosen, self.result, self.text), f"{self.name}.{view.__name__}")
+
+    def compared(self, *views: ComparedView) -> None:
+        """The chooser of scenarios, and views of those that stand side by side; at the end their common link."""
+        compared = chooser(self.result, self.text)
+        if len(compared.results) == 1:
+            self.explain("nothing_yet")
+            return
+        for view in views:
+            shown, key = view(compared, self.text), f"{self.name}.{view.__name__}"
+            if isinstance(shown, Table):
+                self._print(shown)
+                downloads.table(shown, self.brief, key)
+            elif isinstance(shown, tuple):
+                self._multiples(shown, key)
+            else:
+                self._draw(shown, key)
+        self._comparison_link()
+
+    def _multiples(self, charts: tuple[go.Figure, ...], key: str) -> None:
+        """Several charts on the same axes, beside each other."""
+        for number, (chart, column) in enumerate(zip(charts, st.columns(max(len(charts), 1)))):
+            with column:
+                self._draw_chart(Chart.of(chart), f"{key}.{number}")
+
+    def _comparison_link(self) -> None:
+        with self._fold(f"{self.name}.link", self.text(f"{self.name}.link")) as fold:
+            if fold.open:
+                st.code(state.comparison_link(), language=None, wrap_lines=True)
+                is_whole = share.COMPARED in share.encode_compared(self.scenario, state.desk().compared)
+                self.explain("link_help" if is_whole else "link_lacks")
 
     def _draw(self, shown, key: str) -> None:
         if isinstance(shown, go.Figure):

@@ -8,15 +8,15 @@ import streamlit as st
 import gpudash
 from gpudash.catalogue import snapshots
 from gpudash.scenario import Scenario
-from gpudash.tables import DATA, read_yaml
 from gpudash.text import LANGUAGES
 from ui import state
 from ui.fields import field
 from ui.literal import literal
+from ui.points import standing_at, starting_points
 
 ROOT = Path(__file__).resolve().parents[1]
 GROUPS = {
-    "decide": ("overview", "recommendation"),
+    "decide": ("overview", "recommendation", "compare"),
     "understand": ("workload", "scores", "tco", "purchase_mix", "storage", "what_if"),
     "check": ("catalogue", "evidence", "claims", "brief"),
 }
@@ -78,17 +78,10 @@ def _language(text) -> None:
     )
 
 
-@st.cache_resource
-def _points() -> dict[str, Scenario]:
-    """The named starting points; read once and never written to."""
-    return {path.stem: Scenario.read(read_yaml(path)) for path in sorted((DATA / "scenarios").glob("*.yaml"))}
-
-
 def _starting_points(text) -> None:
     """Named scenarios; the one that the inputs stand at is shown as chosen."""
-    points = _points()
-    now = state.scenario()
-    desk, standing = state.desk(), next((name for name, point in points.items() if _same(point, now)), None)
+    points = starting_points()
+    desk, standing = state.desk(), standing_at(state.scenario())
     state.fill(START, standing, lambda name: state.start(desk, points.get(name, Scenario())))
     st.selectbox(
         text("frame.start"),
@@ -99,11 +92,6 @@ def _starting_points(text) -> None:
         help=literal(text("frame.start_help")),
         format_func=lambda name: text(f"scenarios.{name}"),
     )
-
-
-def _same(point: Scenario, now: Scenario) -> bool:
-    """Whether the inputs stand at a starting point, whatever the snapshot."""
-    return point.model_copy(update={"catalogue": now.catalogue}) == now
 
 
 def _inputs() -> None:

@@ -36,10 +36,12 @@ Take = Callable[[Any], None]
 class Desk:
     """What a session holds: the scenario, the address last written, the last refusal, what widgets were filled with.
 
+    `compared` are the scenarios that stand beside it on the Compare page.
     `runs_to_repeat`: the inputs did not come from the widgets, and are sent to them in so many whole runs more.
     """
 
     scenario: Scenario = field(default_factory=Scenario)
+    compared: tuple[Scenario, ...] = ()
     written: dict[str, str] = field(default_factory=dict)
     refused: dict[str, GpudashError] = field(default_factory=dict)
     filled: dict[str, tuple[Any, Take]] = field(default_factory=dict)
@@ -73,7 +75,9 @@ def _follow_address(desk: Desk, query: dict[str, str]) -> None:
         st.session_state[LANGUAGE] = query[LANGUAGE]
     desk.filled, desk.refused, desk.written, desk.runs_to_repeat = {}, {}, query, REPEATS
     try:
-        desk.scenario = share.decode(query) if query.keys() - {LANGUAGE} else desk.scenario
+        if query.keys() - {LANGUAGE}:
+            compared = share.decode_compared(query)
+            desk.scenario, desk.compared = share.decode(query), compared
     except GpudashError as error:
         desk.refused = {LINK: error}
 
@@ -90,7 +94,7 @@ def _take_edits(desk: Desk) -> None:
 def store() -> None:
     """Write the scenario and the language to the address; the last thing a run does."""
     desk = st.session_state[DESK]
-    query = share.encode(desk.scenario) | {LANGUAGE: st.session_state[LANGUAGE]}
+    query = share.encode_compared(desk.scenario, desk.compared) | {LANGUAGE: st.session_state[LANGUAGE]}
     if st.query_params.to_dict() != query:
         st.query_params.from_dict(query)
     desk.written, desk.runs_to_repeat = query, max(desk.runs_to_repeat - 1, 0)
@@ -116,8 +120,17 @@ def watch(key: str, take: Take) -> None:
 
 def link() -> str:
     """The whole address of the scenario, without the page and the language of who made it."""
+    return _address("/", share.url(scenario()))
+
+
+def comparison_link() -> str:
+    """The whole address of the scenario and those compared with it, on the Compare page."""
+    return _address("/compare", share.compared_url(scenario(), desk().compared))
+
+
+def _address(page: str, query: str) -> str:
     place = urlsplit(st.context.url or "")
-    return urlunsplit((place.scheme, place.netloc, "/", share.url(scenario()).removeprefix("?"), ""))
+    return urlunsplit((place.scheme, place.netloc, page, query.removeprefix("?"), ""))
 
 
 def scenario() -> Scenario:

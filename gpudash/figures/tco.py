@@ -34,7 +34,7 @@ def bill_of_leading(result: Result) -> Bill | None:
     return next((bill for bill in result.tco if choice is not None and bill.choice_id == choice.id), None)
 
 
-def _by_kind(bill: Bill) -> dict[str, np.ndarray]:
+def by_kind(bill: Bill) -> dict[str, np.ndarray]:
     """US dollars per month of every kind of cost that occurs; credits are below zero."""
     columns = {}
     for kind in COSTS:
@@ -44,7 +44,7 @@ def _by_kind(bill: Bill) -> dict[str, np.ndarray]:
     return columns
 
 
-def _label(kind: str, text: Text) -> str:
+def cost_label(kind: str, text: Text) -> str:
     return text(f"common.way.{kind}" if kind in KINDS else f"common.cost.{kind}")
 
 
@@ -53,18 +53,18 @@ def monthly_cost(result: Result, text: Text) -> go.Figure | None:
     bill = bill_of_leading(result)
     if bill is None:
         return None
-    money, columns = money_of(result, text), _by_kind(bill)
+    money, columns = money_of(result, text), by_kind(bill)
     largest = max(columns, key=lambda kind: columns[kind].sum())
     share = columns[largest].sum() / bill.total_usd
     chart = figure(
-        text("figures.monthly", kind=_label(largest, text), share=text.percent(share)),
+        text("figures.monthly", kind=cost_label(largest, text), share=text.percent(share)),
         source=price_source(result, money, text),
         x=text("figures.month"),
         y=text("figures.monthly_y", currency=money.currency),
     )
     months = [month.month for month in bill.months]
     for kind, usd in columns.items():
-        label = _label(kind, text)
+        label = cost_label(kind, text)
         chart.add_bar(
             x=months,
             y=money.amount(usd),
@@ -86,7 +86,7 @@ def list_to_paid(result: Result, text: Text) -> go.Figure | None:
     bill = bill_of_leading(result)
     if bill is None or bill.list_price_usd is None:
         return None
-    money, columns = money_of(result, text), {kind: float(usd.sum()) for kind, usd in _by_kind(bill).items()}
+    money, columns = money_of(result, text), {kind: float(usd.sum()) for kind, usd in by_kind(bill).items()}
     compute = sum(columns.get(kind, 0.0) for kind in KINDS)
     steps = [("figures.waterfall_list", bill.list_price_usd, "absolute")]
     steps.append(("figures.waterfall_buying", compute - bill.list_price_usd, "relative"))
@@ -130,8 +130,8 @@ def monthly_table(result: Result, text: Text) -> Table | None:
     money, choice = money_of(result, text), leading(result)
     columns = [(text("figures.month"), [month.month for month in bill.months], "number")]
     columns += [
-        (_label(kind, text), [float(amount) for amount in money.amount(usd)], "number")
-        for kind, usd in _by_kind(bill).items()
+        (cost_label(kind, text), [float(amount) for amount in money.amount(usd)], "number")
+        for kind, usd in by_kind(bill).items()
     ]
     total = [float(money.amount(month.total_usd)) for month in bill.months]
     columns.append((text("tco.column_total"), total, "number"))

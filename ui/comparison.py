@@ -1,0 +1,102 @@
+"""The chooser of the Compare page: starting points and pasted links beside the inputs, a part of the address."""
+
+import streamlit as st
+
+from gpudash import share
+from gpudash.errors import GpudashError
+from gpudash.figures.compare import Compared
+from gpudash.result import Result
+from gpudash.scenario import Scenario
+from gpudash.text import Text
+from ui import state
+from ui.fields import sentence
+from ui.literal import literal
+from ui.points import standing_at, starting_points
+
+CHOSEN, PASTED = "compare.chosen", "compare.pasted"
+LETTERS = "ABCD"
+
+
+def chooser(own: Result, text: Text) -> Compared:
+    """Draw the two ways to add a scenario and return the results that stand side by side; a failing one says why."""
+    desk = state.desk()
+    chosen, pasted = st.columns(2)
+    with chosen:
+        _choose(desk, text)
+    with pasted:
+        _paste(desk, text)
+    results, names = [own], [_name(0, own.scenario, text)]
+    for number, scenario in enumerate(desk.compared, start=1):
+        name = _name(number, scenario, text)
+        try:
+            results.append(state.answer(scenario))
+        except GpudashError as error:
+            st.error(literal(text("compare.fails", name=name, because=sentence(error, text))))
+        else:
+            names.append(name)
+    return Compared(tuple(results), tuple(names))
+
+
+def _choose(desk: state.Desk, text: Text) -> None:
+    """The starting points and what was pasted, each standing for its own address."""
+    held = [share.url(scenario) for scenario in desk.compared]
+    scenarios = {share.url(point): point for point in starting_points().values()}
+    scenarios |= dict(zip(held, desk.compared))
+    state.fill(CHOSEN, held, lambda addresses: _take_chosen(desk, addresses))
+    st.multiselect(
+        literal(text("compare.with")),
+        list(scenarios),
+        default=held,
+        key=CHOSEN,
+        format_func=lambda address: _label(scenarios[address], text),
+        max_selections=share.MOST_COMPARED,
+        placeholder=text("compare.with_placeholder"),
+        help=literal(text("compare.with_help")),
+    )
+
+
+def _take_chosen(desk: state.Desk, addresses: list[str]) -> None:
+    desk.compared, desk.refused = tuple(share.scenario_of_url(address) for address in addresses), {}
+
+
+def _paste(desk: state.Desk, text: Text) -> None:
+    state.fill(PASTED, "", lambda address: _take_pasted(desk, address))
+    st.text_input(
+        literal(text("compare.paste")),
+        value="",
+        key=PASTED,
+        max_chars=share.ADDRESS_CHARACTERS,
+        placeholder="https://…/?v=1&…",
+        help=literal(text("compare.paste_help")),
+    )
+    error = state.refusal(PASTED)
+    if error is not None:
+        st.error(literal(sentence(error, text)))
+
+
+def _take_pasted(desk: state.Desk, address: str) -> None:
+    if not address.strip():
+        return
+    try:
+        scenario = share.pinned(share.scenario_of_url(address))
+        if len(desk.compared) == share.MOST_COMPARED:
+            raise GpudashError("compare.too_many", limit=share.MOST_COMPARED)
+        state.answer(scenario)
+    except GpudashError as error:
+        desk.refused = {PASTED: error}
+        return
+    desk.compared = tuple(dict.fromkeys((*desk.compared, scenario)))
+    desk.refused = {}
+
+
+def _name(number: int, scenario: Scenario, text: Text) -> str:
+    label = text("compare.yours") if number == 0 and not scenario.about.name else _label(scenario, text)
+    return text("compare.name", letter=LETTERS[number], label=label)
+
+
+def _label(scenario: Scenario, text: Text) -> str:
+    """The name its author gave it, or that of the starting point, or its model."""
+    point = standing_at(scenario)
+    if scenario.about.name or point is None:
+        return scenario.about.name or text("compare.pasted_with", model=scenario.workload.model)
+    return text(f"scenarios.{point}")
