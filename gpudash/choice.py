@@ -69,6 +69,7 @@ class Chooser:
             batch_size=int(sized.batch_size[shape]),
             requests_per_s_per_server=_number(sized.requests_per_s[shape]),
             output_tokens_per_s_per_server=_number(sized.output_tokens_per_s[shape]),
+            utilisation_fraction=_number(sized.utilisation_fraction[shape]),
             speed_low=float(sized.speed_low[shape]),
             speed_high=float(sized.speed_high[shape]),
             ttft_ms=_number(sized.ttft_ms[shape]),

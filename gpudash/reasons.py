@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gpudash.demand import longest_run_hours
 from gpudash.engines import is_measured
 from gpudash.extras import stand_in_warnings
 from gpudash.freshness import freshness_rules
@@ -26,6 +27,9 @@ def winner_reasons(known, winner: Choice, cheapest: Choice, feasible_count: int)
         said.append(Message.of("reasons.meets_tpot", value=winner.tpot_ms, target=known.tpot_ms))
     if winner.ttft_ms is not None and known.ttft_ms is not None:
         said.append(Message.of("reasons.meets_ttft", value=winner.ttft_ms, target=known.ttft_ms))
+    target = known.scenario.traffic.target_utilisation_fraction
+    if winner.utilisation_fraction is not None and winner.utilisation_fraction < target:
+        said.append(Message.of("reasons.kept_quiet", share=Share(winner.utilisation_fraction), target=Share(target)))
     if winner.run_hours is not None:
         said.append(Message.of("reasons.run", servers=winner.servers, hours=winner.run_hours))
     if known.countries:
@@ -79,6 +83,7 @@ def _winner_warnings(known, winner: Choice, costs: Costs, candidate: int) -> tup
         said.append(Message.of("warnings.tpot_in_band", slow=winner.tpot_ms / winner.speed_low, target=known.tpot_ms))
     if known.ttft_ms is not None and winner.ttft_ms and winner.ttft_ms / winner.speed_low > known.ttft_ms:
         said.append(Message.of("warnings.ttft_in_band", slow=winner.ttft_ms / winner.speed_low, target=known.ttft_ms))
+    said.extend(_run_warnings(known, winner))
     if not known.is_training and not known.counts_samples and not _is_measured(known, offer):
         said.append(Message.of("warnings.speed_not_measured", gpu=winner.gpu, engine=known.engine))
     derived = [
@@ -92,6 +97,21 @@ def _winner_warnings(known, winner: Choice, costs: Costs, candidate: int) -> tup
         said.append(Message.of("warnings.over_soft_budget", over=Usd(over)))
     if len(np.unique(offers.provider_row[costs.rows])) == 1:
         said.append(Message.of("warnings.single_provider", provider=winner.provider))
+    return tuple(said)
+
+
+def _run_warnings(known, winner: Choice) -> tuple[Message, ...]:
+    """A deadline inside the band of the run's length, and the network that a run on several servers needs."""
+    if winner.run_hours is None:
+        return ()
+    scenario, said = known.scenario, []
+    days = scenario.workload.deadline_days
+    allowed_hours = longest_run_hours(days, scenario.traffic.runs, scenario.purchase.horizon_months)
+    slow_hours = winner.run_hours / winner.speed_low
+    if days is not None and slow_hours > allowed_hours:
+        said.append(Message.of("warnings.deadline_in_band", slow=slow_hours, target=allowed_hours))
+    if winner.servers > 1:
+        said.append(Message.of("warnings.network_assumed", servers=winner.servers, provider=winner.provider))
     return tuple(said)
 
 

@@ -70,6 +70,7 @@ class Choice:
     batch_size: int
     requests_per_s_per_server: float | None
     output_tokens_per_s_per_server: float | None
+    utilisation_fraction: float | None  # most of its time that a server may be busy
     speed_low: float  # factor on speed at the lower end of the 90 % band
     speed_high: float
     ttft_ms: float | None

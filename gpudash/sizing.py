@@ -13,7 +13,9 @@ from gpudash.engines import EngineParameters, card_parameters
 from gpudash.errors import GpudashError
 from gpudash.memory import InferenceMemory, inference_memory, maximum_batch, verdict, weights_gb
 from gpudash.model import load_precision, read_parameters
+from gpudash.queueing import highest_utilisation, queue_wait_s
 from gpudash.result import Message, ShapeVerdict, Sizing
+from gpudash.scenario import bounds
 from gpudash.sizing_runs import run_memory, sample_columns, training_columns
 from gpudash.speed import Cards, Transformer, inference_speed
 from gpudash.tables import DATA, read_yaml
@@ -21,6 +23,7 @@ from gpudash.units import MS_PER_S
 
 TOKEN_FAMILIES = ("language", "encoder")
 TENSOR_PARALLEL = np.array([1, 2, 4, 8, 16])
+LOWEST_UTILISATION = bounds("traffic.target_utilisation_fraction")[0]  # a server idler than that is no answer
 BATCH_STEPS = 40  # batch sizes tried between 1 and the largest, evenly spread in ratio
 
 
@@ -64,7 +67,8 @@ class Sized:
     replicas_per_server: np.ndarray
     batch_size: np.ndarray
     usable_gb: np.ndarray
-    requests_per_s: np.ndarray  # of one server, fully busy
+    requests_per_s: np.ndarray  # of one server, fully busy; less where the queue allows it less than the target share
+    utilisation_fraction: np.ndarray  # most of its time that a server may be busy; NaN where nobody waits for it
     output_tokens_per_s: np.ndarray
     work_per_s: np.ndarray  # of one server: output tokens, else requests, samples or training tokens
     ttft_ms: np.ndarray
@@ -91,7 +95,8 @@ def size_inference(known, shapes: Shapes, usable_gb: np.ndarray) -> Sized:
     """The layout of every shape that serves the most requests per second within the latency targets.
 
     Tried: every tensor-parallel degree that divides the server, and batch sizes up to what the memory holds. The time
-    to first token includes the wait in the queue at the target utilisation.
+    to first token includes the wait in the queue at the target utilisation. A shape that would meet the targets but for
+    that wait is kept less busy: it counts for correspondingly fewer requests.
     """
     degrees = TENSOR_PARALLEL[None, :]
     possible = (degrees <= shapes.gpus_per_server[:, None]) & (shapes.gpus_per_server[:, None] % degrees == 0)
@@ -102,13 +107,21 @@ def size_inference(known, shapes: Shapes, usable_gb: np.ndarray) -> Sized:
     speed = _speed(known, shapes, degrees[:, :, None], batch)
     replicas = shapes.gpus_per_server[:, None] // degrees
     per_server = speed.requests_per_s * replicas[:, :, None]
-    wait_ms = MS_PER_S * queue_wait_s(
-        batch * replicas[:, :, None], batch / speed.requests_per_s, known.scenario.traffic.target_utilisation_fraction
-    )
-    ttft_ms = speed.ttft_ms + wait_ms
+    slots, service_s = batch * replicas[:, :, None], batch / speed.requests_per_s
+    target = known.scenario.traffic.target_utilisation_fraction
+    ttft_ms = speed.ttft_ms + MS_PER_S * queue_wait_s(slots, service_s, target)
     fits = (largest >= 1)[:, :, None] & np.isfinite(per_server)
     ttft_limit, tpot_limit = known.ttft_ms or np.inf, known.tpot_ms or np.inf
-    in_time = fits & (ttft_ms <= ttft_limit) & (speed.tpot_ms <= tpot_limit)
+    quick = fits & (speed.tpot_ms <= tpot_limit)
+    in_time = quick & (ttft_ms <= ttft_limit)
+    utilisation = np.full(per_server.shape, target)
+    eased = quick & (speed.ttft_ms < ttft_limit) & ~in_time.any(axis=(1, 2))[:, None, None]
+    if eased.any():
+        room_s = (ttft_limit - speed.ttft_ms[eased]) / MS_PER_S
+        utilisation[eased] = highest_utilisation(slots[eased], service_s[eased], room_s, target)
+        in_time |= eased & (utilisation >= LOWEST_UTILISATION)
+        per_server = per_server * utilisation / target
+        ttft_ms = speed.ttft_ms + MS_PER_S * queue_wait_s(slots, service_s, utilisation)
     best = np.where(in_time, per_server, -1.0).reshape(len(shapes), -1).argmax(axis=1)
     pick = _Picker(best, per_server.shape)
     meets = in_time.any(axis=(1, 2))
@@ -126,6 +139,7 @@ def size_inference(known, shapes: Shapes, usable_gb: np.ndarray) -> Sized:
         replicas_per_server=pick(replicas[:, :, None]).astype(int),
         batch_size=pick(batch).astype(int),
         requests_per_s=pick(per_server) * blank,
+        utilisation_fraction=pick(utilisation) * blank,
         output_tokens_per_s=pick(per_server) * (known.output_tokens or np.nan) * blank,
         work_per_s=pick(per_server) * (known.output_tokens or 1) * blank,
         ttft_ms=pick(ttft_ms) * blank,
@@ -134,19 +148,6 @@ def size_inference(known, shapes: Shapes, usable_gb: np.ndarray) -> Sized:
         speed_low=pick(speed.low_factor),
         speed_high=pick(speed.high_factor),
     )
-
-
-def queue_wait_s(slots, service_s, utilisation_fraction):
-    """Mean wait before a request gets one of `slots` places, arrivals at random.
-
-    u^(sqrt(2 (c + 1)) - 1) / (c (1 - u)) × service time; infinite when fully utilised.
-    Source: Sakasegawa (1977), "An approximation formula Lq = a·b^ρ/(1-ρ)", Ann. Inst. Stat. Math. 29, for M/M/c.
-    """
-    if utilisation_fraction >= 1:
-        return np.full(np.broadcast(slots, service_s).shape, np.inf)
-    slots = np.maximum(slots, 1)
-    exponent = np.sqrt(2 * (slots + 1)) - 1
-    return utilisation_fraction**exponent / (slots * (1 - utilisation_fraction)) * service_s
 
 
 class _Picker:

@@ -200,3 +200,25 @@ def test_a_voucher_pays_its_share_of_every_bill_until_its_amount_is_used_up(cata
     for credit, before in zip(credits, full.months):
         assert credit <= share * before.total_usd + 1e-6
     assert reduced.total_usd == pytest.approx(full.total_usd - sum(credits))
+
+
+def test_a_target_utilisation_of_one_is_lowered_to_what_the_queue_allows(catalogue):
+    asked = Scenario().with_values({"traffic.target_utilisation_fraction": 1.0})
+    winner = evaluate(asked, catalogue).recommendation
+    assert 0.5 < winner.utilisation_fraction < 1
+    assert "reasons.kept_quiet" in [message.code for message in winner.reasons]
+
+
+def test_a_run_on_several_servers_near_its_deadline_says_what_could_go_wrong(catalogue):
+    pretraining = {
+        "workload.kind": "training", "workload.model": "llama-3.1-70b",
+        "workload.training_tokens_b": 1000, "workload.deadline_days": 90,
+    }  # fmt: skip
+    result = evaluate(Scenario().with_values(pretraining), catalogue)
+    said = {message.code: dict(message.values) for message in result.warnings}
+    winner = result.recommendation
+    assert said["warnings.network_assumed"]["servers"] == winner.servers > 1
+    assert said["warnings.deadline_in_band"]["slow"] == pytest.approx(winner.run_hours / winner.speed_low)
+    assert winner.run_hours <= said["warnings.deadline_in_band"]["target"] == 90 * 24
+    patient = evaluate(Scenario().with_values(pretraining | {"workload.deadline_days": 3650}), catalogue)
+    assert "warnings.deadline_in_band" not in [message.code for message in patient.warnings]

@@ -5,8 +5,9 @@ import pytest
 
 from gpudash.assumptions import assume
 from gpudash.catalogue import load_catalogue
+from gpudash.queueing import highest_utilisation, queue_wait_s
 from gpudash.scenario import Scenario
-from gpudash.sizing import Shapes, queue_wait_s, size
+from gpudash.sizing import Shapes, size
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +40,15 @@ def test_a_looser_target_never_serves_less(catalogue, shapes):
     assert both.sum() > 20
     assert (loose.requests_per_s[both] >= tight.requests_per_s[both] - 1e-12).all()
     assert not (tight.meets_targets & ~loose.meets_targets).any()
+
+
+def test_a_looser_wait_never_serves_less_where_the_queue_decides_either(catalogue, shapes):
+    served = [
+        np.nan_to_num(sized(catalogue, shapes, model="llama-3.1-70b", context_tokens=32_000, ttft_ms=ms).requests_per_s)
+        for ms in (1000, 1500, 2000, 3000, 5000, 8000)
+    ]
+    assert (np.diff(served, axis=0) >= -1e-12).all()
+    assert (served[0] > 0).any()
 
 
 def test_chosen_layouts_meet_the_targets_they_are_chosen_for(catalogue, shapes):
@@ -78,9 +88,7 @@ def test_a_card_without_published_figures_is_refused_and_not_guessed(catalogue, 
 
 def test_training_takes_the_fewest_servers_that_finish_in_time(catalogue, shapes):
     run = {"kind": "training", "model": "llama-2-13b", "training_tokens_b": 300, "sequence_tokens": 4096}
-    month, two_months = (
-        sized(catalogue, shapes, traffic={"runs": 1}, deadline_days=days, **run) for days in (30, 60)
-    )
+    month, two_months = (sized(catalogue, shapes, traffic={"runs": 1}, deadline_days=days, **run) for days in (30, 60))
     eight_h100 = shape_of(catalogue, shapes, "H100 SXM", 8)
     assert month.servers_per_run[eight_h100] > two_months.servers_per_run[eight_h100] >= 1
     assert month.run_hours[eight_h100] <= 30 * 24
@@ -105,3 +113,21 @@ def test_one_place_waits_as_long_as_theory_says():
     """M/M/1: mean wait = u / (1 - u) x service time; the approximation is exact there."""
     assert queue_wait_s(1, 2.0, 0.5) == pytest.approx(2.0)
     assert queue_wait_s(1, 1.0, 0.8) == pytest.approx(4.0)
+
+
+def test_the_highest_utilisation_is_where_the_wait_is_as_long_as_allowed():
+    slots, wait_s = np.array([1, 8, 64]), np.array([0.5, 0.1, 0.01])
+    found = highest_utilisation(slots, 1.0, wait_s, 1.0)
+    assert queue_wait_s(slots, 1.0, found) == pytest.approx(wait_s, rel=1e-6)
+    assert highest_utilisation(slots, 1.0, wait_s, 0.05) == pytest.approx(np.full(3, 0.05))
+    assert highest_utilisation(np.array([1]), 1.0, np.array([0.0]), 0.7) == 0
+
+
+def test_a_server_that_only_the_queue_would_slow_is_kept_less_busy_instead_of_refused(catalogue, shapes):
+    long = {"model": "llama-3.1-70b", "context_tokens": 32_000}
+    found, patient = sized(catalogue, shapes, **long), sized(catalogue, shapes, **long, ttft_ms=4000)
+    b200 = shape_of(catalogue, shapes, "B200", 8)
+    assert found.utilisation_fraction[b200] < 0.7 == patient.utilisation_fraction[b200]
+    assert found.ttft_ms[b200] == pytest.approx(2000)
+    assert 0 < found.requests_per_s[b200] < patient.requests_per_s[b200]
+    assert found.meets_targets[b200]
