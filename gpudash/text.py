@@ -105,4 +105,4 @@ class Text:
         parts = [int(part) for part in iso.split("-")]
         pattern = {1: "y", 2: "MMMM y", 3: "d MMMM y"}[len(parts)] if self.language == "en" else None
         pattern = pattern or {1: "y年", 2: "y年M月", 3: "y年M月d日"}[len(parts)]
-        return format_date(date(*(parts + [1, 1])[:3]), format=pattern, locale=self.locale)
+        return format_date(date(*[*parts, 1, 1][:3]), format=pattern, locale=self.locale)
