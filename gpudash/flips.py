@@ -20,6 +20,7 @@ from gpudash.result import Message, Share, Usd
 from gpudash.scenario import Scenario
 from gpudash.tco import least_costs, total_costs
 
+FIRST = 3  # changes after which a short search ends
 TRIED = 8  # offers priced in full at a time
 
 
@@ -87,6 +88,14 @@ def search_flips(scenario: Scenario, catalogue: Catalogue) -> Iterator[Progress]
         if not here:
             unmoved.append(lever)
         yield Progress(done, len(answers.levers), tuple(flips), tuple(unmoved))
+
+
+def search_first_flips(scenario: Scenario, catalogue: Catalogue) -> Iterator[Progress]:
+    """The same search, ended as soon as it has found a few."""
+    for step in search_flips(scenario, catalogue):
+        yield step
+        if len(step.flips) >= FIRST:
+            return
 
 
 class Answers:

@@ -268,7 +268,7 @@ class SpeedLevels:
         self.logs = np.linspace(-end, end, level["count"])  # an odd number: the middle is the prediction itself
         self.shapes, self.middle = fitted.shapes, fitted.sized
         self._low, self._high = np.log(fitted.sized.speed_low), np.log(fitted.sized.speed_high)
-        self._sized = [_sized_at(known, fitted.shapes, float(np.exp(log))) for log in self.logs]
+        self._sized = [sized_at(known, fitted.shapes, float(np.exp(log))) for log in self.logs]
 
     def at(self, deviation_of_gpu: np.ndarray, work: float) -> Sized:
         """The sizing with every GPU that far from its predicted speed, for so many times the work of a run."""
@@ -283,7 +283,7 @@ class SpeedLevels:
         return replace(self.middle, **columns)
 
 
-def _sized_at(known: Known, shapes: Shapes, factor: float) -> Sized:
+def sized_at(known: Known, shapes: Shapes, factor: float) -> Sized:
     """What the shapes do when everything runs faster by a factor: targets are longer by it, then times are shorter."""
     scenario = known.scenario
     if scenario.workload.deadline_days is not None:

@@ -1,7 +1,7 @@
 """Purchase mix: the cheapest split between committing, paying as you go and spot."""
 
 import ui
-from gpudash.figures import purchase_mix
+from gpudash.figures import mixed_fleet, purchase_mix
 
 page = ui.begin("purchase_mix")
 page.title()
@@ -17,5 +17,8 @@ page.more(
 page.figure(purchase_mix.screening_curve)
 page.explain("reading")
 page.side_by_side(lambda: page.figure(purchase_mix.ways_in_money), lambda: page.table(purchase_mix.break_even))
+page.sentences(purchase_mix.spot_terms)
+page.listed("section_published", purchase_mix.published_split)
+page.folded("mixed_fleet", mixed_fleet.side_by_side)
 page.section("section_discounts")
 page.rows("purchase.negotiated_discounts")

@@ -1,11 +1,11 @@
 """Total cost: where the money goes, month by month, and from the list price to what is paid."""
 
 import ui
-from gpudash.figures import overview, sharing, tco
+from gpudash.figures import derivation, overview, own_or_api, owned, sharing, tco
 
 page = ui.begin("tco")
 page.title()
-page.metrics(overview.headline)
+page.metrics(overview.headline, derivation.headline)
 page.more(
     "more",
     "finance.currency",
@@ -39,7 +39,11 @@ page.more(
     "finance.maintenance_fraction_per_year",
 )
 page.figure(tco.monthly_cost)
-page.side_by_side(lambda: page.figure(overview.cumulative_cost), lambda: page.figure(tco.list_to_paid))
+page.side_by_side(lambda: page.figure(overview.cumulative_cost), lambda: page.figure(tco.savings))
+page.section("section_own", owned.hybrid)
+page.figure(owned.cumulative)
+page.sentences(owned.hybrid)
+page.folded("own_or_api", own_or_api.comparison, own_or_api.hosted)
 page.explain("conventions")
 page.folded_table(tco.monthly_table)
 page.folded_table(tco.side_by_side)

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,13 +10,18 @@ import pytest
 
 from gpudash import Scenario, evaluate, load_catalogue
 from gpudash.catalogue_diff import diff
+from gpudash.derivation import derivation as parts_of
 from gpudash.figures import (
     catalogue,
     claims,
     compare,
+    derivation,
     ecosystem,
     evidence,
+    mixed_fleet,
     overview,
+    own_or_api,
+    owned,
     purchase_mix,
     recommendation,
     scores,
@@ -34,7 +40,8 @@ from gpudash.text import LANGUAGES, Text
 from gpudash.units import HOURS_PER_YEAR
 
 MODULES = (
-    catalogue, claims, ecosystem, evidence, overview, purchase_mix, recommendation,
+    catalogue, claims, derivation, ecosystem, evidence, mixed_fleet, overview, own_or_api, owned, purchase_mix,
+    recommendation,
     scores, sharing, storage, tco, what_if, workload,
 )  # fmt: skip
 VIEWS = [
@@ -113,10 +120,48 @@ def test_the_cumulative_line_of_the_winner_ends_at_its_total(chat):
     assert winner.y[-1] == pytest.approx(chat.recommendation.tco_usd)
 
 
-def test_the_waterfall_leads_from_the_list_price_to_the_total(chat):
-    steps = tco.list_to_paid(chat, Text("en")).data[0]
-    assert sum(steps.y[:-1]) == pytest.approx(steps.y[-1])
+def test_the_waterfall_leads_from_always_on_at_list_price_to_the_total(chat):
+    steps = tco.savings(chat, Text("en")).data[0]
+    assert sum(steps.y[:-1]) == pytest.approx(steps.y[-1], rel=0.03)  # steps too small to see are left out
     assert steps.y[-1] == pytest.approx(chat.recommendation.tco_usd)
+
+
+def test_own_servers_are_drawn_beside_the_cloud_alone():
+    own = {"owned_servers": 2, "owned_gpu": "H100 SXM"}
+    shown = result_of({"finance": own, "traffic": {"peak_requests_per_s": 200}})
+    with_own, alone = owned.cumulative(shown, Text("en")).data
+    assert with_own.y[0] == pytest.approx(shown.owned.capex_usd)
+    assert with_own.y[-1] == pytest.approx(shown.owned.total_usd)
+    assert alone.y[-1] == pytest.approx(shown.owned.cloud_only_usd)
+    assert Text("en").money(shown.owned.capex_usd) in owned.hybrid(shown, Text("en"))[0]
+
+
+def test_nothing_is_said_of_own_servers_where_there_are_none(chat):
+    assert owned.cumulative(chat, Text("en")) is None
+    assert owned.hybrid(chat, Text("en")) == []
+
+
+def test_hosted_models_stand_beside_the_servers_cheapest_first(chat):
+    hosted = own_or_api.hosted(chat, Text("en"))
+    monthly = next(column.values for column in hosted.columns if column.label == "A month")
+    assert list(monthly) == sorted(monthly)
+    assert Text("en").money(monthly[0]) in own_or_api.comparison(chat, Text("en"))[1]
+
+
+def test_a_model_that_nobody_hosts_and_work_without_tokens_are_said():
+    assert own_or_api.comparison(result_of(STARTING_POINTS["pretrain-13b"]), Text("en")) == [
+        Text("en")("own_or_api.only_tokens")
+    ]
+    assert own_or_api.hosted(result_of(STARTING_POINTS["pretrain-13b"]), Text("en")) is None
+
+
+def test_a_published_split_on_spot_that_is_not_allowed_is_called_so():
+    case = {"workload": {"model": "llama-3.1-70b"}, "requirements": {"providers_in": ["AWS"]}}
+    shown = result_of(case | {"traffic": {"peak_requests_per_s": 20}})
+    split, lines = shown.purchase_detail.published_split, purchase_mix.published_split(shown, Text("en"))
+    assert Text("en").money(split.total_usd) in lines[0]
+    assert Text("en").money(split.mix_usd) in lines[1]
+    assert any("may not" in line for line in lines) == (not split.is_allowed)
 
 
 def test_the_area_of_the_load_duration_curve_is_the_server_hours_of_the_first_year(chat):
@@ -132,6 +177,24 @@ def test_the_split_shows_every_way_of_buying_in_its_own_colour(chat):
     assert sum(bar.x[0] for bar in chart.data) == pytest.approx(100)
     split = {way: share for way, share in chat.recommendation.purchase_split.items() if share}
     assert [bar.marker.color for bar in chart.data] == [WAY_COLOURS[way] for way in KINDS if way in split]
+
+
+def test_an_old_price_is_marked_and_a_fresh_one_is_not(chat):
+    aged = {days: replace(chat, recommendation=replace(chat.recommendation, price_age_days=days)) for days in (3, 300)}
+    assert overview.old_price(aged[3], Text("en")) == ""
+    assert "300" in overview.old_price(aged[300], Text("en"))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_headline_number_opens_to_a_formula_that_ends_in_it(chat, language):
+    text = Text(language)
+    opened, shown = derivation.headline(chat, text), overview.headline(chat, text)
+    assert len(opened) == len(shown)
+    for lines, metric in zip(opened[:3], shown):
+        assert any(metric.value in line for line in lines)
+    assert any(text.number(chat.recommendation.gpus) in line for line in opened[3])
+    source = parts_of(chat, load_catalogue()).price_source
+    assert any(source in line for line in opened[0])
 
 
 def test_the_funnel_begins_with_all_offers_and_never_grows(chat):

@@ -13,7 +13,7 @@ from gpudash.claims import worked_examples
 from gpudash.figures import claims as claims_figures
 from gpudash.figures import what_if
 from gpudash.figures._table import rows_where, rows_with, table_of
-from gpudash.flips import Progress, search_flips
+from gpudash.flips import FIRST, Progress, search_first_flips, search_flips
 from gpudash.text import LANGUAGES, Text
 from gpudash.uncertainty import Uncertainty, draw
 from ui.searches import Search
@@ -155,5 +155,27 @@ def test_holding_the_search_shows_what_was_found_so_far():
     assert not app.exception
     assert {toggle.label for toggle in app.toggle} == {ENGLISH("frame.search")}
     app.toggle(key="what_if.search_flips.on").set_value(True).run()
+    assert not app.exception
+    assert any("The answer changes to " in element.value for element in app.markdown)
+
+
+def test_the_short_search_ends_with_the_first_few_changes_of_the_long_one():
+    short = Search(search_first_flips(Scenario(), CATALOGUE))
+    while not short.is_done:
+        short.step()
+    whole = next(step for step in search_flips(Scenario(), CATALOGUE) if len(step.flips) >= FIRST)
+    assert short.found.flips == whole.flips
+    assert short.found.done == whole.done < whole.total
+
+
+def test_the_overview_searches_for_changes_only_when_asked():
+    app = AppTest.from_file("../ui/shell.py", default_timeout=60)
+    app.query_params.update({"lang": "en", "traffic.peak_requests_per_s": "7"})
+    app.run()
+    change = ENGLISH("overview.section_change")
+    assert not any("The answer changes to " in element.value for element in app.markdown)
+    asked = app.toggle(key="overview.section_change.asked")
+    assert change in asked.label
+    asked.set_value(True).run()
     assert not app.exception
     assert any("The answer changes to " in element.value for element in app.markdown)

@@ -174,12 +174,20 @@ class Page:
         """A fold that knows whether it is open, so that what nobody looks at is not made."""
         return st.expander(literal(label), key=key, on_change="rerun", type=type)
 
-    def card(self, function: View) -> None:
-        """The answer: one large sentence and the smaller ones under it, in a frame."""
-        lines = self.show(function)
+    def card(self, function: View, badge: View | None = None) -> None:
+        """The answer: one large sentence and the smaller ones under it, in a frame; a badge where one is due."""
+        lines, due = self.show(function), badge and self.show(badge)
         with st.container(border=True, key=f"{self.name}.card"):
             st.subheader(literal(lines[0]), anchor=False)
+            if due:
+                st.badge(literal(due), icon=":material/schedule:", color="orange")
             st.markdown(LINE_BREAK.join(map(literal, lines[1:])))
+
+    def notice(self, function: View) -> None:
+        """The one thing to watch out for, if there is one."""
+        said = self.show(function)
+        if said:
+            st.warning(literal(said), icon=":material/warning:")
 
     def sentences(self, function: View) -> None:
         """Each sentence as one point of a list."""
@@ -190,10 +198,11 @@ class Page:
         self.section(heading, function)
         self.sentences(function)
 
-    def metrics(self, function: View) -> None:
+    def metrics(self, function: View, derived: View | None = None) -> None:
+        """Headline numbers; each opens to how it comes about."""
         items = self.show(function) or ()
         columns = st.columns(METRICS_IN_A_ROW)
-        for item, column in zip(items, columns):
+        for number, (item, column) in enumerate(zip(items, columns)):
             column.metric(
                 literal(item.label),
                 literal(item.value),
@@ -203,6 +212,16 @@ class Page:
                 help=literal(item.help),
                 border=True,
             )
+            if derived is not None:
+                with column:
+                    self._formula(derived, number)
+
+    def _formula(self, derived: View, number: int) -> None:
+        """How one headline number comes about, made when it is opened."""
+        label, key = literal(self.text("frame.formula")), f"{self.name}.formula_{number}"
+        with st.popover(label, icon=":material/function:", type="tertiary", key=key, on_change="rerun") as opened:
+            if opened.open:
+                _draw_points(self.show(derived)[number])
 
     def figure(self, function: View) -> None:
         """A chart under its finding, its source, and its numbers as a table on demand."""
@@ -267,9 +286,30 @@ class Page:
             if fold.open:
                 self.table(function)
 
+    def folded(self, name: str, *views: View) -> None:
+        """What takes a moment to work out, made only when it is opened; nothing where there is nothing to show."""
+        with self._fold(f"{self.name}.{name}.fold", self.text(f"{self.name}.{name}")) as fold:
+            if fold.open:
+                with st.spinner(literal(self.text("frame.working"))):
+                    shown = [(view, self.show(view)) for view in views]
+                for view, made in shown:
+                    draw = {Chart: self.figure, Table: self.table}.get(type(made), self.sentences)
+                    draw(view)
+
     def gradually(self, begin: Begin, *views: Grown) -> None:
         """The place of a long search on the page; `work` fills it, after all that can be drawn at once."""
         self._searches.append((st.container(), begin, views))
+
+    def on_request(self, name: str, begin: Begin, *views: Grown) -> None:
+        """The same, begun only when somebody asks for it."""
+        if search(begin, self.result.scenario).is_done:
+            self.section(name)
+            self.gradually(begin, *views)
+        elif st.toggle(self._find_out(name), key=f"{self.name}.{name}.asked"):
+            self.gradually(begin, *views)
+
+    def _find_out(self, name: str) -> str:
+        return literal(self.text("frame.find_out", what=self.text(f"{self.name}.{name}")))
 
     def work(self) -> None:
         """Take the searches step by step and show what they have found so far; the last thing a page does."""

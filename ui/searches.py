@@ -20,8 +20,9 @@ class Search:
     def step(self) -> None:
         with self._lock:
             if not self.is_done:
-                self.found = next(self._steps, self.found)
-                self.is_done = self.found is None or self.found.fraction >= 1
+                step = next(self._steps, None)
+                self.found = step or self.found
+                self.is_done = step is None or step.fraction >= 1
 
 
 @lru_cache(maxsize=64)

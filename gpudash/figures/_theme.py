@@ -37,7 +37,8 @@ CATEGORICAL = (
     "#8a8f98",
 )
 GREY = "#b0b0b0"
-QUIET = "#8a929c"  # text and lines that read on light and on dark
+QUIET = "#8a929c"  # lines that show on light and on dark
+TEXT = "#000037"  # the colour that Streamlit replaces by its text colour, so that words read on light and on dark
 WARNING = "#c8442f"
 MAIN = "#4a8fd0"  # the one line or bar that matters
 HEIGHT = 340
@@ -54,11 +55,13 @@ def figure(
 
     Axes do not zoom by touch, so that a phone scrolls past the chart.
     """
-    axis = {"fixedrange": True, "automargin": True}
+    words = {"color": TEXT}
+    axis = {"fixedrange": True, "automargin": True, "tickfont": words}
     return go.Figure(
         layout={
             "title": {"text": plain(title)},
             "meta": {"source": source},
+            "font": words,
             "height": height,
             "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
             "showlegend": legend,
@@ -68,8 +71,8 @@ def figure(
             "hovermode": "closest",
             "separators": ".,",
             "bargap": 0.25,
-            "xaxis": axis | {"title": {"text": plain(x)}},
-            "yaxis": axis | {"title": {"text": plain(y)}, "rangemode": "tozero"},
+            "xaxis": axis | {"title": {"text": plain(x), "font": words}},
+            "yaxis": axis | {"title": {"text": plain(y), "font": words}, "rangemode": "tozero"},
         }
     )
 

@@ -5,9 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
+from gpudash.catalogue import load_catalogue
+from gpudash.derivation import speed_band
 from gpudash.figures._choices import leading, place_name, price_source, role_name, roles, short_name
 from gpudash.figures._money import money_of
 from gpudash.figures._theme import CATEGORICAL, GREY, MAIN, ROW_HEIGHT, WAY_COLOURS, figure, marker, plain, whole
+from gpudash.flips import Progress
+from gpudash.freshness import freshness_rules
 from gpudash.model import load_precision
 from gpudash.purchase_mix import KINDS
 from gpudash.result import Choice, Result
@@ -16,6 +20,7 @@ from gpudash.text import Text
 LOAD_KINDS = ("inference", "batch")
 OUR_TREE = "gpudash"
 WARNINGS_SHOWN = 3
+FLIPS_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ def answer(result: Result, text: Text) -> list[str]:
         lines.append(
             text("overview.growing", servers=text.number(choice.servers), last=text.number(choice.last_servers))
         )
-    lines += [text.say(reason) for reason in choice.reasons]
+    lines += _reasons(choice, text) + _energy(choice, text)
     paid = result.scenario.about.paid_usd_per_month
     if paid is not None:
         key = "overview.cheaper_than_today" if choice.monthly_usd < paid else "overview.dearer_than_today"
@@ -86,10 +91,43 @@ def described(choice: Choice, text: Text) -> str:
     )
 
 
+def _reasons(choice: Choice, text: Text) -> list[str]:
+    """Why it is this one, in one line."""
+    said = [text.say(reason) for reason in choice.reasons]
+    return [text("brief.sentence_separator").join(said)] if said else []
+
+
+def _energy(choice: Choice, text: Text) -> list[str]:
+    """What running it draws and emits in a month, as far as it is known."""
+    if choice.kwh_per_month is None:
+        return []
+    kwh = text.number(choice.kwh_per_month)
+    if choice.kgco2e_per_month is None:
+        return [text("overview.energy_without_grid", kwh=kwh)]
+    return [text("overview.energy", kwh=kwh, co2e=text.number(choice.kgco2e_per_month))]
+
+
+def old_price(result: Result, text: Text) -> str:
+    """How old the price of the choice is, where it is no longer fresh."""
+    choice = leading(result)
+    if choice is None or choice.price_age_days <= freshness_rules()["fresh_days"]:
+        return ""
+    return text("overview.old_price", age=text.number(choice.price_age_days))
+
+
 def _price_line(choice: Choice, result: Result, text: Text) -> str:
+    """What it costs a month, with what it would be at the ends of the speed's band."""
+    money, band = money_of(result, text), speed_band(result, load_catalogue(result.snapshot))
+    key = "overview.price"
+    if band is not None and money(band.low_usd_per_month) != money(choice.monthly_usd):
+        key = "overview.price_band"
+    if band is not None and band.high_usd_per_month is None:
+        key = "overview.price_fast_end"
     return text(
-        "overview.price",
-        monthly=money_of(result, text)(choice.monthly_usd),
+        key,
+        monthly=money(choice.monthly_usd),
+        low=money(band.low_usd_per_month) if band else "",
+        high=money(band.high_usd_per_month) if band and band.high_usd_per_month else "",
         months=text.number(result.scenario.purchase.horizon_months),
         date=text.date(choice.price_as_of),
     )
@@ -315,6 +353,18 @@ def warnings(result: Result, text: Text) -> list[str]:
     return [text.say(message) for message in result.warnings]
 
 
-def strongest_warnings(result: Result, text: Text) -> list[str]:
-    """The first few; `evaluate` puts the strongest first, the Recommendation page has them all."""
-    return warnings(result, text)[:WARNINGS_SHOWN]
+def strongest_warning(result: Result, text: Text) -> str:
+    """`evaluate` puts the strongest first."""
+    return next(iter(warnings(result, text)), "")
+
+
+def more_warnings(result: Result, text: Text) -> list[str]:
+    """The next few; the Recommendation page has them all."""
+    return warnings(result, text)[1:WARNINGS_SHOWN]
+
+
+def nearest_flips(found: Progress, result: Result, text: Text) -> list[str]:
+    """The first changes of the answer that were found; the What if page has them all."""
+    if found.done == found.total and not found.flips:
+        return [text("overview.no_flips")]
+    return [text.say(flip.sentence) for flip in found.flips[:FLIPS_SHOWN]]

@@ -134,5 +134,53 @@ def break_even(result: Result, text: Text) -> Table | None:
     return table(title, columns, source)
 
 
+def spot_terms(result: Result, text: Text) -> list[str]:
+    """What spot costs with the work that is repeated, and how often it may be interrupted before it is dearer."""
+    choice, spot = leading(result), result.purchase_detail and result.purchase_detail.spot
+    if not spot:
+        return []
+    money = money_of(result, text)
+    lines = [
+        text(
+            "purchase_mix.spot",
+            spot=money(spot.spot_usd_per_hour),
+            on_demand=money(choice.on_demand_usd_per_hour),
+            rework=text.percent(spot.rework_fraction),
+            share=text.percent(spot.interruption_fraction_per_month),
+        )
+    ]
+    if spot.break_even_interruption_h is None:
+        return [*lines, text("purchase_mix.spot_always_dearer")]
+    return [*lines, text("purchase_mix.spot_break_even", hours=text.number(spot.break_even_interruption_h))]
+
+
+def published_split(result: Result, text: Text) -> list[str]:
+    """The article's split priced here beside the cheapest mix, and why it may not be taken."""
+    split = result.purchase_detail and result.purchase_detail.published_split
+    if not split:
+        return []
+    money = money_of(result, text)
+    servers = dict.fromkeys(split.committed_servers)
+    lines = [
+        text(
+            "purchase_mix.published",
+            servers=text.value(list(servers)),
+            term=text(f"common.way.{split.term}"),
+            share=text.percent(split.rest_share),
+            rest=text(f"common.way.{split.rest}"),
+            total=money(split.total_usd),
+        ),
+        text(
+            "purchase_mix.published_dearer" if split.extra_usd >= 0 else "purchase_mix.published_cheaper",
+            mix=money(split.mix_usd),
+            difference=money(abs(split.extra_usd)),
+        ),
+    ]
+    if not split.is_allowed:
+        allowed = text.percent(result.scenario.purchase.spot_fraction)
+        lines.append(text("purchase_mix.published_not_allowed", share=text.percent(split.rest_share), allowed=allowed))
+    return [*lines, text("purchase_mix.published_source", source=split.source)]
+
+
 def _break_even_fractions(choice: Choice, rates: dict[str, float]) -> list[float]:
     return [float(break_even_utilisation(rate, choice.on_demand_usd_per_hour)) for rate in rates.values()]

@@ -9,7 +9,7 @@ from gpudash.catalogue import load_catalogue
 from gpudash.figures._choices import leading, price_source, short_name
 from gpudash.figures._money import money_of
 from gpudash.figures._table import Table, table
-from gpudash.figures._theme import GREY, MAIN, QUIET, figure, plain
+from gpudash.figures._theme import GREY, MAIN, figure, plain
 from gpudash.result import Result
 from gpudash.text import Text
 from gpudash.tree import Path, Step
@@ -107,7 +107,7 @@ def _box(chart, *, left, right, top, bottom, lines: list[str], colour: str, fill
         xanchor="left",
         align="left",
         xshift=6,
-        font={"size": 11, "color": QUIET} if quiet else {"size": 12},
+        font={"size": 11 if quiet else 12},
     )
 
 

@@ -81,29 +81,31 @@ def monthly_cost(result: Result, text: Text) -> go.Figure | None:
     return chart
 
 
-def list_to_paid(result: Result, text: Text) -> go.Figure | None:
-    """From everything on demand at list price, where there is one, to what is paid over the whole time."""
-    bill = bill_of_leading(result)
-    if bill is None or bill.list_price_usd is None:
+def savings(result: Result, text: Text) -> go.Figure | None:
+    """From always on at list price, where there is one, to what is paid: each measure on what the earlier ones left."""
+    detail = result.purchase_detail
+    if detail is None or not detail.savings:
         return None
-    money, columns = money_of(result, text), {kind: float(usd.sum()) for kind, usd in by_kind(bill).items()}
-    compute = sum(columns.get(kind, 0.0) for kind in KINDS)
-    steps = [("figures.waterfall_list", bill.list_price_usd, "absolute")]
-    steps.append(("figures.waterfall_buying", compute - bill.list_price_usd, "relative"))
-    steps += [(f"common.cost.{kind}", usd, "relative") for kind, usd in columns.items() if kind not in KINDS]
-    steps.append(("figures.waterfall_total", bill.total_usd, "total"))
-    return _waterfall(bill, steps, money, result, text)
-
-
-def _waterfall(bill: Bill, steps, money: Money, result: Result, text: Text) -> go.Figure:
-    compute_saved = 1 - (bill.list_price_usd + steps[1][1]) / bill.list_price_usd if bill.list_price_usd else 0
-    saves = compute_saved > SMALLEST_SHARE
+    money, paid_usd = money_of(result, text), detail.savings[-1].left_usd
+    steps = [("figures.waterfall_list", detail.always_on_usd, "absolute")]
+    steps += [
+        (f"figures.measure_{saving.measure}", -saving.saved_usd, "relative")
+        for saving in detail.savings
+        if abs(saving.saved_usd) > SMALLEST_SHARE * detail.always_on_usd
+    ]
+    steps.append(("figures.waterfall_total", paid_usd, "total"))
+    saved = 1 - paid_usd / detail.always_on_usd if detail.always_on_usd else 0
     chart = figure(
-        text("figures.waterfall" if saves else "figures.waterfall_none", saved=text.percent(compute_saved)),
+        text("figures.waterfall" if saved > SMALLEST_SHARE else "figures.waterfall_none", saved=text.percent(saved)),
         source=price_source(result, money, text),
         y=text("figures.total_y", currency=money.currency),
         legend=False,
     )
+    _add_waterfall(chart, steps, money, text)
+    return chart
+
+
+def _add_waterfall(chart: go.Figure, steps, money: Money, text: Text) -> None:
     chart.add_waterfall(
         x=[wrapped(text(key), LABEL_WIDTH[text.language]) for key, _, _ in steps],
         y=[money.amount(usd) for _, usd, _ in steps],
@@ -119,7 +121,6 @@ def _waterfall(bill: Bill, steps, money: Money, result: Result, text: Text) -> g
         connector={"line": {"color": GREY, "width": 1}},
         hoverinfo="x+text",
     )
-    return chart
 
 
 def monthly_table(result: Result, text: Text) -> Table | None:
