@@ -83,6 +83,15 @@ def price_doubts(offers) -> np.ndarray:
         median[of_gpu] = np.nanmedian(per_card[of_gpu])
     ratio = per_card / median
     is_far = (ratio > rules["outlier_factor"]) | (ratio * rules["outlier_factor"] < 1)
-    is_low_spot = offers.spot_usd_per_hour <= rules["spot_floor_fraction"] * offers.on_demand_usd_per_hour
+    is_low_spot = np.isnan(usable_spot_usd_per_hour(offers)) & ~np.isnan(offers.spot_usd_per_hour)
     reasons = [outdated_prices(offers).is_outdated, is_far, is_low_spot]
     return np.select(reasons, ("outdated", "outlier", "spot_outlier"), "")
+
+
+def usable_spot_usd_per_hour(offers) -> np.ndarray:
+    """Spot prices to reckon with: NaN where there is none, or where it is too small a share of on-demand to be had.
+
+    Such a price is a bid floor, or the low of one zone on one day. Limit: data/certainty.yaml, `spot_floor_fraction`.
+    """
+    floor = freshness_rules()["spot_floor_fraction"] * offers.on_demand_usd_per_hour
+    return np.where(offers.spot_usd_per_hour <= floor, np.nan, offers.spot_usd_per_hour)

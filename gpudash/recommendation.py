@@ -14,7 +14,7 @@ from gpudash.frameworks import (
     score_candidates,
     sla_level,
 )
-from gpudash.freshness import certainty
+from gpudash.freshness import certainty, usable_spot_usd_per_hour
 from gpudash.offers import offer_id
 from gpudash.result import Choice, FrameworkRanking
 from gpudash.scores import ranks, weight_intervals
@@ -47,7 +47,7 @@ def candidate_columns(known, shapes, sized, costs: Costs) -> dict[str, np.ndarra
         "monthly_usd": costs.tco_usd / known.scenario.purchase.horizon_months,
         "on_demand_usd_per_gpu_hour": on_demand / cards,
         "reserved_discount_fraction": np.maximum(1 - committed / on_demand, 0.0),
-        "spot_usd_per_gpu_hour": offers.spot_usd_per_hour[rows] / cards,
+        "spot_usd_per_gpu_hour": usable_spot_usd_per_hour(offers)[rows] / cards,
         "sla_level": np.asarray(sla_level(columns["sla_percent"])),
         "fp16_tflops": hardware.fp16_tflops[gpu],
         "bandwidth_gb_per_s": hardware.bandwidth_gb_per_s[gpu],

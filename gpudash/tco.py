@@ -12,6 +12,7 @@ import numpy as np
 from gpudash.demand import firm_servers, inference_servers, run_hours_per_month
 from gpudash.extras import Extras, extras_of, support_usd_per_month
 from gpudash.finance import npv_usd, tax_usd
+from gpudash.freshness import usable_spot_usd_per_hour
 from gpudash.layers import Layers, layers
 from gpudash.purchase_mix import KINDS, Plan, best_mix, mean_time_between_interruptions_h, plan, spot_rework_fraction
 from gpudash.result import Bill, Demand, TcoMonth
@@ -242,7 +243,7 @@ def _prices(known, rows: np.ndarray) -> Prices:
     paid = paid_fraction(known, rows)
     rework = _rework_fraction(known, rows)
     if known.is_training or purchase.spot_fraction > 0:
-        spot = offers.spot_usd_per_hour[rows] * paid * (1 + rework)
+        spot = usable_spot_usd_per_hour(offers)[rows] * paid * (1 + rework)
     else:
         spot = np.full(len(rows), np.nan)
     terms = {

@@ -20,6 +20,7 @@ FLOPS_PER_PARAM = {"pretraining": 6, "full": 6, "lora": 4, "qlora": 4}
 METHODS = tuple(FLOPS_PER_PARAM)
 STEP_SEQUENCES_PER_GPU = 8  # our choice where a run does not say: sequences each GPU works on between two updates
 # Where the terms below are zero; another choice only moves the intercept.
+_SMALLEST_PARAMS_B = 1e-9  # a single parameter
 REFERENCE_PARAMS_B = 10
 REFERENCE_TOKENS = 4096
 
@@ -115,7 +116,7 @@ def mfu_fraction(work: TrainingWork, gpus, architectures, compute_bits, gpu_coun
 
 def numeric_terms(work: TrainingWork, compute_bits, gpu_count) -> dict:
     """What the logarithm of MFU is linear in, by name."""
-    size = np.log(work.params_b / REFERENCE_PARAMS_B)
+    size = np.log(np.maximum(work.params_b, _SMALLEST_PARAMS_B) / REFERENCE_PARAMS_B)
     has_experts = np.less(work.active_params_b, 0.9 * np.asarray(work.params_b))
     method = np.asarray(work.method)
     return {

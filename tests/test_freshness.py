@@ -7,7 +7,14 @@ import pytest
 
 from gpudash.catalogue import load_catalogue
 from gpudash.evaluate import evaluate
-from gpudash.freshness import age_badges, certainty, freshness_rules, outdated_prices, price_doubts
+from gpudash.freshness import (
+    age_badges,
+    certainty,
+    freshness_rules,
+    outdated_prices,
+    price_doubts,
+    usable_spot_usd_per_hour,
+)
 from gpudash.scenario import Scenario
 
 CATALOGUE = load_catalogue()
@@ -32,6 +39,18 @@ def test_only_clearly_older_and_clearly_cheaper_prices_are_outdated():
         same = (offers.provider_row == offers.provider_row[offer]) & (offers.gpu_row == offers.gpu_row[offer])
         younger = same & (offers.age_days < offers.age_days[offer] - rules["outdated_after_days"])
         assert (price[younger] > price[offer] * (1 + rules["outdated_rise_fraction"])).any()
+
+
+def test_a_spot_price_too_low_to_be_had_is_not_reckoned_with():
+    """skypilot-org/skypilot issue 9156: a bid floor read as a price."""
+    offers = CATALOGUE.offers
+    usable = usable_spot_usd_per_hour(offers)
+    dropped = np.isnan(usable) & np.isfinite(offers.spot_usd_per_hour)
+    assert dropped.any()
+    assert (offers.spot_usd_per_hour[dropped] <= 0.12 * offers.on_demand_usd_per_hour[dropped]).all()
+    result = evaluate(Scenario.read({"workload": {"kind": "batch"}, "purchase": {"spot_fraction": 1}}), CATALOGUE)
+    names = set(offers.id[dropped])
+    assert all(choice.purchase_split["spot"] == 0 for choice in result.alternatives if choice.id in names)
 
 
 def test_certainty_falls_with_age_with_doubt_and_with_the_width_of_the_band():
