@@ -9,6 +9,7 @@ a plain object, without touching the session in between: an edit is taken whole,
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -27,6 +28,8 @@ LINK = "link"  # stands for the address where a refused input's path stands othe
 DESK = "desk"
 
 REPEATS = 2
+LAG_S = 1.0  # how long a browser may go on speaking from an address that was replaced
+LAGGING = 8  # how many replaced addresses are remembered for that
 NO_EDITS = {"edited_rows": {}, "added_rows": [], "deleted_rows": []}
 
 Take = Callable[[Any], None]
@@ -36,6 +39,7 @@ Take = Callable[[Any], None]
 class Desk:
     """What a session holds: the scenario, the address last written, the last refusal, what widgets were filled with.
 
+    `replaced` are the addresses written before the last one, and when each was replaced.
     `compared` are the scenarios that stand beside it on the Compare page.
     `runs_to_repeat`: the inputs did not come from the widgets, and are sent to them in so many whole runs more.
     """
@@ -43,6 +47,7 @@ class Desk:
     scenario: Scenario = field(default_factory=Scenario)
     compared: tuple[Scenario, ...] = ()
     written: dict[str, str] = field(default_factory=dict)
+    replaced: tuple[tuple[dict[str, str], float], ...] = ()
     refused: dict[str, GpudashError] = field(default_factory=dict)
     filled: dict[str, tuple[Any, Take]] = field(default_factory=dict)
     runs_to_repeat: int = REPEATS
@@ -69,7 +74,7 @@ def _follow_address(desk: Desk, query: dict[str, str]) -> None:
     An empty address means that the page was changed (navigation clears it) and keeps what the desk holds. A link
     that cannot be read leaves the scenario as it is and is answered with a sentence.
     """
-    if not query or query == desk.written:
+    if not query or query == desk.written or _lags(desk, query):
         return
     if query.get(LANGUAGE) in LANGUAGES:
         st.session_state[LANGUAGE] = query[LANGUAGE]
@@ -82,6 +87,15 @@ def _follow_address(desk: Desk, query: dict[str, str]) -> None:
         desk.refused = {LINK: error}
 
 
+def _lags(desk: Desk, query: dict[str, str]) -> bool:
+    """Whether an edit came from an address just replaced: the browser spoke before it heard of the new one.
+
+    The back button names a replaced address too, but brings no edit.
+    """
+    is_recent = any(old == query and monotonic() - since < LAG_S for old, since in desk.replaced)
+    return is_recent and any(st.session_state.get(key, value) != value for key, (value, _) in desk.filled.items())
+
+
 def _take_edits(desk: Desk) -> None:
     """Hand every widget that no longer holds what it was filled with to whoever takes its value."""
     held = {key: st.session_state.get(key, value) for key, (value, _) in desk.filled.items()}
@@ -89,12 +103,16 @@ def _take_edits(desk: Desk) -> None:
         if held[key] != value:
             take(held[key])
             desk.filled[key] = (held[key], take)
+            if desk.runs_to_repeat < REPEATS:
+                desk.runs_to_repeat = 0  # the inputs have arrived; sent again they could undo what is typed meanwhile
 
 
 def store() -> None:
     """Write the scenario and the language to the address; the last thing a run does."""
     desk = st.session_state[DESK]
     query = share.encode_compared(desk.scenario, desk.compared) | {LANGUAGE: st.session_state[LANGUAGE]}
+    if query != desk.written:
+        desk.replaced = (*desk.replaced[-LAGGING:], (desk.written, monotonic()))
     if st.query_params.to_dict() != query:
         st.query_params.from_dict(query)
     desk.written, desk.runs_to_repeat = query, max(desk.runs_to_repeat - 1, 0)

@@ -128,6 +128,7 @@ def test_the_copied_link_opens_the_same_decision_for_somebody_else(page, server,
     page.goto(server)
     expect_answer(page, "en")
     fill(page, PEAK, "12")
+    expect_answer(page, "en", **{"traffic.peak_requests_per_s": 12})
     page.get_by_text(Text("en")("overview.more")).click()
     fill(page, keyed("about.name") + " input", name)
     expect(page.get_by_role("heading", name=name)).to_be_visible()
