@@ -19,7 +19,9 @@ from gpudash.recommendation import ALTERNATIVES, Order, candidate_columns, order
 from gpudash.result import Choice, LowerPrecision, Result
 from gpudash.scenario import Scenario
 from gpudash.sizing import Shapes, Sized, parameters, size, sizing_result
-from gpudash.tco import Costs, demand_result, likely_cheapest, peak_usd_per_hour, total_costs
+from gpudash.tco import Costs, demand_result, least_costs, peak_usd_per_hour, total_costs
+
+PRICED_FIRST = 12  # candidates priced in full before it is known who else could be the cheapest
 
 
 @dataclass(frozen=True)
@@ -191,13 +193,27 @@ def _lower_precision(known: Known, winner: Choice | None) -> tuple[LowerPrecisio
 
 
 def _cheapest_choice(known: Known) -> Choice | None:
-    """The cheapest candidate within the budget; only those that could be it are priced exactly."""
+    """The cheapest candidate within the budget.
+
+    Candidates are priced in full in the order of what they cost at least, until nobody left can be cheaper.
+    """
     fitted = fit(known)
-    rows = likely_cheapest(known, fitted.shapes, fitted.sized, np.flatnonzero(fitted.gates.alive))
-    solved = limit(known, fitted, total_costs(known, fitted.shapes, fitted.sized, rows))
+    rows = np.flatnonzero(fitted.gates.alive)
+    least_usd = least_costs(known, fitted.shapes, fitted.sized, rows).tco_usd
+    likely = np.argsort(least_usd, kind="stable")[:PRICED_FIRST]
+    solved = _priced(known, fitted, rows[likely])
+    best_usd = np.where(solved.allowed, solved.costs.tco_usd, np.inf).min(initial=np.inf)
+    possible = least_usd <= best_usd
+    if possible.sum() > len(likely):
+        solved = _priced(known, fitted, rows[possible])
     costs = solved.costs
     if not solved.allowed.any():
         return None
     scores = rank(known, solved.columns, only_chosen=True)[known.scenario.priorities.framework]
     best = int(np.where(solved.allowed, costs.tco_usd, np.inf).argmin())
     return solved.chooser(scores, order(known, costs, scores))(best)
+
+
+def _priced(known: Known, fitted: Fitted, rows: np.ndarray) -> Solved:
+    """These candidates priced in full."""
+    return limit(known, fitted, total_costs(known, fitted.shapes, fitted.sized, rows))

@@ -156,17 +156,6 @@ def _needed(known, sized, shape_of: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     return hours, peak[:, month_row[0]], peak[:, month_row[-1]]
 
 
-def likely_cheapest(known, shapes, sized, rows: np.ndarray, count: int = 12) -> np.ndarray:
-    """Those of the candidates that can be the cheapest: the `count` with the lowest cost per unit of work, fully used.
-
-    A quick sieve for offers that are only mentioned beside the answer; the answer itself prices every candidate.
-    """
-    prices = _prices(known, rows)
-    rates = np.vstack([getattr(prices, f"{kind}_usd_per_hour") for kind in KINDS])
-    lowest = np.nanmin(np.where(np.isnan(rates), np.inf, rates), axis=0, initial=np.inf)
-    return rows[np.argsort(lowest / sized.work_per_s[shapes.of_offer[rows]], kind="stable")[:count]]
-
-
 def mix_plan(known, costs: Costs, candidate: int) -> Plan:
     """The purchase mix of one candidate in detail."""
     one = {name: float(price[0]) for name, price in costs.prices.mix_arguments([candidate]).items()}

@@ -222,3 +222,11 @@ def test_a_run_on_several_servers_near_its_deadline_says_what_could_go_wrong(cat
     assert winner.run_hours <= said["warnings.deadline_in_band"]["target"] == 90 * 24
     patient = evaluate(Scenario().with_values(pretraining | {"workload.deadline_days": 3650}), catalogue)
     assert "warnings.deadline_in_band" not in [message.code for message in patient.warnings]
+
+
+@pytest.mark.parametrize("name", ["nightly-embedding", "chat-70b-around-the-clock"])
+def test_a_lower_precision_is_offered_at_the_least_cost_there_is(catalogue, name):
+    scenario = starting_point(name)
+    for offer in evaluate(scenario, catalogue).lower_precision:
+        in_full = evaluate(scenario.with_value("workload.weight_precision", offer.weight_precision), catalogue)
+        assert offer.choice.tco_usd == pytest.approx(in_full.cheapest.tco_usd, rel=1e-12)
