@@ -8,9 +8,8 @@ from typing import Any
 
 import gpudash
 from gpudash import share
-from gpudash.catalogue import load_catalogue
 from gpudash.errors import GpudashError
-from gpudash.export import catalogue_json, choice_json, plain, result_json, step_json
+from gpudash.export import choice_json, plain, result_json, step_json
 from gpudash.figures import brief as views
 from gpudash.figures import overview, tco
 from gpudash.figures._choices import leading, price_source
@@ -143,8 +142,8 @@ def as_read(value: Any, kind: str, text: Text) -> str:
 
 def brief_json(brief: Brief) -> dict[str, Any]:
     """The brief as plain JSON values: sentences of its language, numbers in full, money in US dollars."""
-    result, text, catalogue = brief.result, brief.text, load_catalogue(brief.result.snapshot)
-    first, money, whole = leading(result), money_of(result, text), result_json(result, catalogue, text)
+    result, text = brief.result, brief.text
+    first, money, whole = leading(result), money_of(result, text), result_json(result, text)
     bill = tco.bill_of_leading(result)
     return {
         "title": brief.title,
@@ -175,7 +174,7 @@ def brief_json(brief: Brief) -> dict[str, Any]:
         "hardware_reviews": plain(reviews(result), text),
         "kpis": plain(kpis(result), text),
         "assumptions": whole["assumptions"],
-        "catalogue": catalogue_json(catalogue),
+        "catalogue": whole["catalogue"],
         "made_with": f"gpudash {gpudash.__version__}",
         "scenario": whole["scenario"],
     }

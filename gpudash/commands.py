@@ -30,7 +30,7 @@ SCORE_KEYS = {"options", "criteria", "matrix", "method"}
 def evaluate(options: Namespace, text: Text) -> dict:
     from gpudash.export import result_json
 
-    return result_json(*_result(options), text)
+    return result_json(_result(options), text)
 
 
 def tree(options: Namespace, text: Text) -> dict:
@@ -38,7 +38,7 @@ def tree(options: Namespace, text: Text) -> dict:
     from gpudash.tree import load_tree
 
     load_tree(options.name)
-    path = _result(options)[0].path[options.name]
+    path = _result(options).path[options.name]
     return {
         "tree": options.name,
         "steps": [step_json(step, text) for step in path.steps],
@@ -213,7 +213,7 @@ def brief(options: Namespace, text: Text) -> dict:
     maker(options.o)  # an unknown kind of file is refused before the work
     if options.address is not None and not options.address.startswith(("http://", "https://")):
         raise GpudashError("export_files.address", found=options.address[:80])
-    size = write_brief(Brief(_result(options)[0], text, options.address or ""), options.o)
+    size = write_brief(Brief(_result(options), text, options.address or ""), options.o)
     return {"file": options.o, "bytes": size}
 
 
@@ -230,7 +230,7 @@ def open_link(options: Namespace, text: Text) -> dict:
 
 
 def _result(options: Namespace):
-    """The Result of the scenario asked for, with the catalogue it used; --full asks what would change it, too."""
+    """The Result of the scenario asked for; --full asks what would change it, too."""
     from gpudash.catalogue import load_catalogue
     from gpudash.evaluate import evaluate as result_of
 
@@ -244,7 +244,7 @@ def _result(options: Namespace):
         from gpudash.uncertainty import simulate
 
         result = replace(result, flips=find_flips(scenario, prices), uncertainty=simulate(scenario, prices))
-    return result, prices
+    return result
 
 
 def _scenario(options: Namespace) -> Scenario:

@@ -13,7 +13,6 @@ from typing import Any
 import yaml
 
 from gpudash.brief import Brief
-from gpudash.catalogue import load_catalogue
 from gpudash.engines import engine_name
 from gpudash.errors import GpudashError
 from gpudash.figures._choices import leading, short_name
@@ -106,7 +105,7 @@ def _arguments(engine: dict[str, Any], name: str, choice: Choice, result) -> lis
 
 def _resource(choice: Choice, result) -> str | None:
     """What Kubernetes calls one of these cards, or one slice of it; None where we know no device plugin."""
-    hardware = load_catalogue(result.snapshot).hardware
+    hardware = result.catalogue.hardware
     vendor = str(hardware.vendor[hardware.index(choice.gpu)])
     resource = _rows("vendors").get(vendor, {}).get("kubernetes_resource")
     profile = choice.gpu.partition(_SLICE)[2]

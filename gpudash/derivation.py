@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpudash.assumptions import Known, assume
-from gpudash.catalogue import Catalogue
 from gpudash.choice import served_tokens_per_month
 from gpudash.purchase_mix import KINDS
 from gpudash.result import Choice, Result
@@ -48,7 +47,7 @@ class Derivation:
     output_tokens_m: float | None  # millions, of the whole time
 
 
-def derivation(result: Result, catalogue: Catalogue) -> Derivation | None:
+def derivation(result: Result) -> Derivation | None:
     """The parts of the headline; None where nothing can do the work.
 
     Cost = sum of the kinds; servers = ceil(peak / capacity), at least the minimum of replicas; tokens = mean requests
@@ -57,7 +56,7 @@ def derivation(result: Result, catalogue: Catalogue) -> Derivation | None:
     choice = result.recommendation or result.cheapest
     if choice is None:
         return None
-    known = assume(result.scenario, catalogue)
+    known = assume(result.scenario, result.catalogue)
     months = next(bill.months for bill in result.tco if bill.choice_id == choice.id)
     usd = {kind: float(sum(getattr(month, f"{kind}_usd") for month in months)) for kind in COSTS}
     tokens = served_tokens_per_month(known)
@@ -75,7 +74,7 @@ def derivation(result: Result, catalogue: Catalogue) -> Derivation | None:
     )
 
 
-def speed_band(result: Result, catalogue: Catalogue) -> SpeedBand | None:
+def speed_band(result: Result) -> SpeedBand | None:
     """The recommended offer (or the cheapest that works), sized, bought and billed anew at both ends of its band.
 
     None where nothing can do the work, or where not even the fast end can be bought.
@@ -83,7 +82,7 @@ def speed_band(result: Result, catalogue: Catalogue) -> SpeedBand | None:
     choice = result.recommendation or result.cheapest
     if choice is None:
         return None
-    fast, slow = _usd_per_month(assume(result.scenario, catalogue), choice)
+    fast, slow = _usd_per_month(assume(result.scenario, result.catalogue), choice)
     return None if fast is None else SpeedBand(fast, slow)
 
 

@@ -80,7 +80,7 @@ def evaluate(scenario: Scenario, catalogue: Catalogue) -> Result:
     billed = dict.fromkeys(c for c in (first, *within[1:2], cheapest) if c is not None)
     return Result(
         scenario=scenario,
-        snapshot=catalogue.snapshot,
+        catalogue=catalogue,
         recommendation=winner,
         runner_up=choices[within[1]] if len(within) > 1 else None,
         cheapest=named[0],

@@ -14,7 +14,7 @@ from gpudash.result import Bill, Choice, FrameworkRanking, Message, Result
 from gpudash.text import Text
 
 
-def result_json(result: Result, catalogue: Catalogue, text: Text) -> dict[str, Any]:
+def result_json(result: Result, text: Text) -> dict[str, Any]:
     """Everything the Result holds, under stable names; a figure that does not exist is null."""
 
     def choices(several) -> list[dict]:
@@ -31,7 +31,7 @@ def result_json(result: Result, catalogue: Catalogue, text: Text) -> dict[str, A
         "gap_usd_per_month": plain(result.gap_usd_per_month, text),
         "alternatives": choices(result.alternatives),
         "pareto": list(result.pareto),
-        "rejected": _rejected(result, catalogue, text),
+        "rejected": _rejected(result, text),
         "sizing": plain(result.sizing, text),
         "demand": plain(result.demand, text),
         "purchase_mix": plain(result.purchase_mix, text),
@@ -50,7 +50,7 @@ def result_json(result: Result, catalogue: Catalogue, text: Text) -> dict[str, A
         "flips": plain(result.flips, text),
         "assumptions": plain(result.assumptions, text),
         "warnings": plain(result.warnings, text),
-        "catalogue": catalogue_json(catalogue),
+        "catalogue": catalogue_json(result.catalogue),
         "scenario": result.scenario.model_dump(mode="json"),
     }
 
@@ -105,9 +105,9 @@ def plain(value: Any, text: Text) -> Any:
     raise TypeError(f"{type(value).__name__} has no plain form")
 
 
-def _rejected(result: Result, catalogue: Catalogue, text: Text) -> list[dict]:
+def _rejected(result: Result, text: Text) -> list[dict]:
     sentences = [text.say(reason) for reason in result.rejected.reasons]
-    offers = catalogue.offers.id[result.rejected.offer_rows].tolist()
+    offers = result.catalogue.offers.id[result.rejected.offer_rows].tolist()
     reasons = np.asarray(result.rejected.reason_of).tolist()
     return [{"offer": offer, "because": sentences[reason]} for offer, reason in zip(offers, reasons)]
 

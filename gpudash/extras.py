@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from gpudash.catalogue import load_catalogue
+from gpudash.catalogue import Catalogue
 from gpudash.errors import GpudashError
 from gpudash.result import Message
 from gpudash.storage import Dataset, Placement, Tier, place
@@ -105,7 +105,7 @@ def _try(known, wanted, rows) -> Placement | None:
 
 def _tier(known, row) -> Tier:
     """A catalogue tier with what its provider does not publish set to the worst known of its class."""
-    worst = _worst_fees(known.catalogue.snapshot)[row.storage_class]
+    worst = _worst_fees(known.catalogue)[row.storage_class]
 
     def fee(name: str) -> float:
         value = getattr(row, name)
@@ -123,8 +123,8 @@ def _tier(known, row) -> Tier:
 
 
 @lru_cache(maxsize=8)
-def _worst_fees(snapshot: str) -> dict[str, dict[str, float]]:
-    storage = load_catalogue(snapshot).storage
+def _worst_fees(catalogue: Catalogue) -> dict[str, dict[str, float]]:
+    storage = catalogue.storage
     names = ("retrieval_usd_per_gb", "minimum_days", "read_usd_per_1k", "write_usd_per_1k")
     classes = {row.storage_class for row in storage}
     return {

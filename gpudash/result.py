@@ -207,7 +207,7 @@ class Result:
     """All that a page, the command line, a link or a file shows about one Scenario."""
 
     scenario: Any
-    snapshot: str
+    catalogue: Any  # gpudash.catalogue.Catalogue that the answer was made with
     recommendation: Choice | None
     runner_up: Choice | None
     cheapest: Choice | None  # cheapest feasible, ignoring the budget
@@ -230,3 +230,8 @@ class Result:
     flips: Any  # of gpudash.flips.Flip; None until they are asked for
     assumptions: tuple[Assumption, ...]
     warnings: tuple[Message, ...]
+
+    @property
+    def snapshot(self) -> str:
+        """Date of the price snapshot."""
+        return self.catalogue.snapshot

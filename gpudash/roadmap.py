@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from gpudash.catalogue import load_catalogue
 from gpudash.figures._choices import leading
 from gpudash.result import Choice, Message, Result, Usd
 from gpudash.tables import DATA, read_yaml
@@ -169,7 +168,7 @@ def kpis(result: Result) -> tuple[Kpi, ...]:
     choice = leading(result)
     if choice is None:
         return ()
-    provider = load_catalogue(result.snapshot).providers.get(choice.provider)
+    provider = result.catalogue.providers.get(choice.provider)
     return (_availability(result, provider), _speed(choice, result), _support(provider))
 
 

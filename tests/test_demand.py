@@ -75,9 +75,10 @@ def test_without_following_the_hours_the_peak_holds_all_week():
 def test_a_shape_recorded_in_utc_moves_to_the_users_time_zone():
     here, there = (weekly_shape(traffic(shape="azure_conversation_2024", utc_offset_hours=h), SHAPES) for h in (0, 8))
     assert there[8] == here[0]
-    assert (weekly_shape(traffic(shape="office_hours", utc_offset_hours=8), SHAPES)[0]) == SHAPES[
-        "office_hours"
-    ].fraction_of_peak[0]
+    assert (
+        (weekly_shape(traffic(shape="office_hours", utc_offset_hours=8), SHAPES)[0])
+        == SHAPES["office_hours"].fraction_of_peak[0]
+    )
 
 
 def test_an_unknown_shape_is_refused_with_the_known_ones():

@@ -20,18 +20,18 @@ def chat():
 
 
 def test_the_kinds_of_cost_add_up_to_the_whole_time(chat):
-    parts = derivation(chat, load_catalogue())
+    parts = derivation(chat)
     assert sum(parts.usd_by_kind.values()) == pytest.approx(chat.recommendation.tco_usd)
     assert {"staff"} < parts.usd_by_kind.keys()
 
 
 def test_the_peak_over_the_capacity_rounded_up_is_the_number_of_servers(chat):
-    parts = derivation(chat, load_catalogue())
+    parts = derivation(chat)
     assert ceil(parts.peak_requests_per_s / parts.capacity_requests_per_s) == chat.recommendation.servers
 
 
 def test_the_cost_over_the_tokens_and_over_the_hours_are_the_unit_costs(chat):
-    parts, choice = derivation(chat, load_catalogue()), chat.recommendation
+    parts, choice = derivation(chat), chat.recommendation
     assert choice.tco_usd / parts.output_tokens_m == pytest.approx(choice.cost_per_million_tokens_usd)
     hours = sum(sum(served) for served in chat.purchase_mix.served_hours.values())
     assert parts.gpu_hours == pytest.approx(hours * choice.gpus_per_server)
@@ -41,7 +41,7 @@ def test_the_cost_over_the_tokens_and_over_the_hours_are_the_unit_costs(chat):
 
 
 def test_a_listed_price_stands_for_each_way_that_is_used(chat):
-    parts = derivation(chat, load_catalogue())
+    parts = derivation(chat)
     assert parts.usd_per_hour_by_way.keys() == {
         way for way, share in chat.recommendation.purchase_split.items() if share
     }
@@ -49,19 +49,19 @@ def test_a_listed_price_stands_for_each_way_that_is_used(chat):
 
 
 def test_slow_cards_cost_more_and_fast_ones_less(chat):
-    band = speed_band(chat, load_catalogue())
+    band = speed_band(chat)
     assert band.low_usd_per_month < chat.recommendation.monthly_usd
     assert band.high_usd_per_month is None or band.high_usd_per_month > chat.recommendation.monthly_usd
 
 
 def test_a_run_on_faster_cards_costs_no_more():
     run = answered(workload__kind="training", workload__deadline_days=30, workload__training_tokens_b=50.0)
-    band = speed_band(run, load_catalogue())
+    band = speed_band(run)
     assert band.low_usd_per_month <= run.recommendation.monthly_usd * (1 + 1e-9)
 
 
 def test_nothing_that_works_has_neither_parts_nor_band():
     nothing = answered(requirements__providers_in=["Nebius"], requirements__gpus_in=["T4"])
     assert nothing.cheapest is None
-    assert derivation(nothing, load_catalogue()) is None
-    assert speed_band(nothing, load_catalogue()) is None
+    assert derivation(nothing) is None
+    assert speed_band(nothing) is None

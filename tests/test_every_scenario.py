@@ -47,7 +47,7 @@ def check(changes: dict) -> str:
         assert all(text(refusal.code, **refusal.values) for text in TEXTS), changes
         return "refused"
     for text in TEXTS:
-        plain = result_json(result, CATALOGUE, text)
+        plain = result_json(result, text)
         json.dumps(plain, allow_nan=False)
     costs = [bill["total_usd"] for bill in plain["tco"]] + [choice["tco_usd"] for choice in plain["alternatives"]]
     assert all(cost >= 0 for cost in costs), changes

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from gpudash.catalogue import load_catalogue
 from gpudash.result import Result
 from gpudash.text import Text
 
@@ -30,7 +29,7 @@ class Money:
 def money_of(result: Result, text: Text) -> Money:
     """The scenario's currency at the user's own rate, else at the snapshot's."""
     finance = result.scenario.finance
-    rate = load_catalogue(result.snapshot).exchange_rates[finance.currency]
+    rate = result.catalogue.exchange_rates[finance.currency]
     if finance.units_per_usd is None:
         return Money(finance.currency, rate.units_per_usd, rate.as_of, rate.source, text)
     return Money(finance.currency, finance.units_per_usd, "", text("common.your_own_rate"), text)

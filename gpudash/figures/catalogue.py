@@ -52,7 +52,7 @@ class _Seen:
 
 
 def _seen(chosen: Chosen, result: Result, text: Text) -> _Seen:
-    catalogue = load_catalogue(result.snapshot)
+    catalogue = result.catalogue
     offers = catalogue.offers
     gpu = np.array(catalogue.hardware.names, object)[offers.gpu_row]
     countries = [country for name in chosen.countries for country in catalogue.country_groups.get(name, (name,))]
@@ -226,7 +226,7 @@ def changes(result: Result, text: Text) -> Table | None:
     place = known.index(result.snapshot)
     if place == 0:
         return None
-    return changes_table(diff(load_catalogue(known[place - 1]), load_catalogue(result.snapshot)), text)
+    return changes_table(diff(load_catalogue(known[place - 1]), result.catalogue), text)
 
 
 def changes_table(found: CatalogueDiff, text: Text) -> Table:

@@ -1,6 +1,5 @@
 """The audit of the articles: every claim with its verdict, worked examples, and the articles' matrix of providers."""
 
-from gpudash.catalogue import load_catalogue
 from gpudash.claims import claims, worked_examples
 from gpudash.figures._table import Table, table
 from gpudash.provider_matrix import ArticleColumn, article_matrix, capabilities
@@ -59,7 +58,7 @@ def _gives(example, reading, text: Text) -> str:
 
 def article_matrix_table(result: Result, text: Text) -> Table:
     """The article's own matrix of providers, beside the data sheets of the cards it names."""
-    columns_of = article_matrix(load_catalogue(result.snapshot).hardware)
+    columns_of = article_matrix(result.catalogue.hardware)
     columns = [
         (text("claims_page.column_article_column"), [column.column for column in columns_of]),
         (text("claims_page.column_card"), [column.gpu or text("claims_page.no_card") for column in columns_of]),
@@ -83,14 +82,14 @@ def contradictions(result: Result, text: Text) -> list[str]:
     """What the article's matrix says that cannot be."""
     return [
         text("claims_page.contradiction", column=column.column, what=text.say(message))
-        for column in article_matrix(load_catalogue(result.snapshot).hardware)
+        for column in article_matrix(result.catalogue.hardware)
         for message in column.contradictions
     ]
 
 
 def providers(result: Result, text: Text) -> Table:
     """What each provider promises, as far as public sources say; an empty cell means that none was found."""
-    rows = capabilities(load_catalogue(result.snapshot))
+    rows = capabilities(result.catalogue)
     columns = [
         (text("claims_page.column_provider"), [row.provider for row in rows]),
         (text("claims_page.column_kind"), [text(f"common.kind.{row.kind}") for row in rows]),

@@ -1,7 +1,6 @@
 """Each headline number opened: its formula with the numbers put in, and the sources of those numbers."""
 
 from gpudash import derivation
-from gpudash.catalogue import load_catalogue
 from gpudash.derivation import Derivation
 from gpudash.figures._choices import leading, short_name
 from gpudash.figures._money import money_of
@@ -21,7 +20,7 @@ OF_TOTAL = ("finance.discount_rate_fraction", "finance.staff_usd_per_year")
 
 def headline(result: Result, text: Text) -> list[list[str]] | None:
     """How each of the four headline numbers comes about, in their order."""
-    parts = derivation.derivation(result, load_catalogue(result.snapshot))
+    parts = derivation.derivation(result)
     if parts is None:
         return None
     return [

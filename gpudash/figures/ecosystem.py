@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from gpudash.catalogue import load_catalogue
 from gpudash.ecosystem import TITLES, compatibility, versions
 from gpudash.figures._table import Table, table
 from gpudash.result import Result
@@ -13,7 +12,7 @@ USUAL = "pytorch"
 
 def cards(result: Result, text: Text) -> Table:
     """Every card that is offered: the builds that run on it, or why none does; without a version, the newest listed."""
-    wishes, catalogue = result.scenario.requirements, load_catalogue(result.snapshot)
+    wishes, catalogue = result.scenario.requirements, result.catalogue
     framework = USUAL if wishes.framework == "any" else wishes.framework
     version = wishes.framework_version or (None if wishes.cuda_version else versions(framework)[-1])
     rows = np.unique(catalogue.offers.gpu_row)

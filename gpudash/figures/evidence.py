@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from gpudash.catalogue import load_catalogue
 from gpudash.figures._choices import place_name
 from gpudash.figures._table import Table, table
 from gpudash.result import Assumption, Result
@@ -46,7 +45,7 @@ def entry_value(entry: Assumption, text: Text) -> str:
 
 def rejected(result: Result, text: Text) -> Table:
     """Every offer that fell, and why."""
-    offers = load_catalogue(result.snapshot).offers
+    offers = result.catalogue.offers
     rows = np.asarray(result.rejected.offer_rows, dtype=int)
     sentences = [text.say(reason) for reason in result.rejected.reasons]
     columns = [
@@ -60,9 +59,9 @@ def rejected(result: Result, text: Text) -> Table:
 
 def snapshot(result: Result, text: Text) -> list[str]:
     """Which prices were used, how many, and how old they were on the day of the snapshot."""
-    offers = load_catalogue(result.snapshot).offers
+    offers = result.catalogue.offers
     ages = offers.age_days
-    rate = load_catalogue(result.snapshot).exchange_rates[result.scenario.finance.currency]
+    rate = result.catalogue.exchange_rates[result.scenario.finance.currency]
     lines = [
         text(
             "evidence.snapshot",

@@ -1,6 +1,5 @@
 """Two types of server side by side: whether a base on one and the peak on another is cheaper than one type alone."""
 
-from gpudash.catalogue import load_catalogue
 from gpudash.figures._money import money_of
 from gpudash.mixed_fleet import mixed_fleet
 from gpudash.result import Result
@@ -9,7 +8,7 @@ from gpudash.text import Text
 
 def side_by_side(result: Result, text: Text) -> list[str]:
     """The cheapest pair with its gain over the cheapest single type, or that no pair is cheaper."""
-    found = mixed_fleet(result.scenario, load_catalogue(result.snapshot))
+    found = mixed_fleet(result.scenario, result.catalogue)
     if found is None:
         return [text("mixed_fleet.only_serving")]
     if found.base is None:

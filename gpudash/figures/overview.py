@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from gpudash.catalogue import load_catalogue
 from gpudash.derivation import speed_band
 from gpudash.figures._choices import leading, place_name, price_source, role_name, roles, short_name
 from gpudash.figures._money import money_of
@@ -117,7 +116,7 @@ def old_price(result: Result, text: Text) -> str:
 
 def _price_line(choice: Choice, result: Result, text: Text) -> str:
     """What it costs a month, with what it would be at the ends of the speed's band."""
-    money, band = money_of(result, text), speed_band(result, load_catalogue(result.snapshot))
+    money, band = money_of(result, text), speed_band(result)
     key = "overview.price"
     if band is not None and money(band.low_usd_per_month) != money(choice.monthly_usd):
         key = "overview.price_band"

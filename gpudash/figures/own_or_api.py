@@ -3,7 +3,7 @@
 from functools import lru_cache
 
 from gpudash import own_or_api
-from gpudash.catalogue import load_catalogue
+from gpudash.catalogue import Catalogue
 from gpudash.figures._choices import short_name
 from gpudash.figures._money import money_of
 from gpudash.figures._table import Table, table
@@ -15,14 +15,14 @@ from gpudash.units import TOKENS_PER_MILLION
 
 
 @lru_cache(maxsize=64)
-def _compared(scenario: Scenario) -> OwnOrApi | None:
+def _compared(scenario: Scenario, catalogue: Catalogue) -> OwnOrApi | None:
     """Both views show the same comparison, which takes a moment."""
-    return own_or_api.own_or_api(scenario, load_catalogue(scenario.catalogue.snapshot))
+    return own_or_api.own_or_api(scenario, catalogue)
 
 
 def comparison(result: Result, text: Text) -> list[str]:
     """What own GPUs and the cheapest hosted model cost a month, and above which volume own GPUs are cheaper."""
-    found, money = _compared(result.scenario), money_of(result, text)
+    found, money = _compared(result.scenario, result.catalogue), money_of(result, text)
     if found is None:
         return [text("own_or_api.only_tokens")]
     lines = [
@@ -47,7 +47,7 @@ def comparison(result: Result, text: Text) -> list[str]:
 
 def hosted(result: Result, text: Text) -> Table | None:
     """Every hosted price of this model, with what it costs for this work and where own GPUs become cheaper."""
-    found, money = _compared(result.scenario), money_of(result, text)
+    found, money = _compared(result.scenario, result.catalogue), money_of(result, text)
     if found is None or not found.offers:
         return None
     prices = [offer.price for offer in found.offers]

@@ -5,7 +5,6 @@ import textwrap
 import numpy as np
 import plotly.graph_objects as go
 
-from gpudash.catalogue import load_catalogue
 from gpudash.figures._choices import leading, price_source, short_name
 from gpudash.figures._money import money_of
 from gpudash.figures._table import Table, table
@@ -181,7 +180,7 @@ def fallen(result: Result, text: Text) -> Table | None:
     rejected = result.rejected
     if not len(rejected.reasons):
         return None
-    offers = load_catalogue(result.snapshot).offers
+    offers = result.catalogue.offers
     reason_of = np.asarray(rejected.reason_of, dtype=int)
     counts = np.bincount(reason_of, minlength=len(rejected.reasons))
     first = {int(reason): int(rejected.offer_rows[row]) for row, reason in reversed(list(enumerate(reason_of)))}
@@ -201,7 +200,7 @@ def agreement(result: Result, text: Text) -> list[str]:
 
 def _agreement(result: Result, path: Path, text: Text) -> str:
     """Agrees, or the step at which the published tree lost our answer."""
-    choice, offers = leading(result), load_catalogue(result.snapshot).offers
+    choice, offers = leading(result), result.catalogue.offers
     said = {"tree": text(f"common.tree.{path.tree}"), "outcome": text.say(path.outcome)}
     if choice is None:
         return text("recommendation.outcome", **said)

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from gpudash.catalogue import load_catalogue
 from gpudash.figures._choices import price_source
 from gpudash.figures._money import money_of
 from gpudash.figures._table import Table, table
@@ -14,7 +13,7 @@ from gpudash.text import Text
 
 def slices(result: Result, text: Text) -> Table | None:
     """The smallest MIG slice of every card that holds the model, how fast it is and what it costs with all in use."""
-    catalogue, money = load_catalogue(result.snapshot), money_of(result, text)
+    catalogue, money = result.catalogue, money_of(result, text)
     found = serving_slices(result, catalogue.hardware)
     if not found:
         return None

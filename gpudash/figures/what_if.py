@@ -8,7 +8,6 @@ import math
 import plotly.graph_objects as go
 
 from gpudash import uncertainty
-from gpudash.catalogue import load_catalogue
 from gpudash.checklist import check
 from gpudash.figures._choices import leading
 from gpudash.figures._money import money_of
@@ -234,7 +233,7 @@ def _spread(row: dict, text: Text) -> str:
 
 def checklist(result: Result, text: Text) -> Table:
     """The nine items: asked for or not, whether they make sense here, and what insisting on each would do."""
-    lines = check(result.scenario, load_catalogue(result.snapshot))
+    lines = check(result.scenario, result.catalogue)
     columns = [
         (text("what_if.column_item"), [text(line.item.name) for line in lines]),
         (text("what_if.column_on"), [text.value(line.is_on) for line in lines]),
