@@ -65,8 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
         answer = _answer(arguments, text)
         _write(json_lines(answer) + "\n" if not isinstance(answer, str) else answer)
     except GpudashError as error:
-        sentence = text.say(Message(error.code, tuple(error.values.items())))
-        print("".join(char if char.isprintable() else " " for char in sentence), file=sys.stderr)
+        commands.say_aside(text.say(Message(error.code, tuple(error.values.items()))))
         return 2
     except KeyboardInterrupt:
         return 130

@@ -16,6 +16,7 @@ from gpudash.figures._choices import leading, price_source
 from gpudash.figures._money import money_of
 from gpudash.figures._table import Column, Table, table
 from gpudash.figures.recommendation import OURS
+from gpudash.newer_prices import newer_prices
 from gpudash.result import Result
 from gpudash.roadmap import commitments, kpis, reviews, stages
 from gpudash.text import Text
@@ -91,6 +92,12 @@ class Brief:
         return price_source(self.result, money_of(self.result, self.text), self.text)
 
     @cached_property
+    def newer(self) -> str:
+        """What the answer would be with newer prices; blank where there are none."""
+        said = newer_prices(self.result)
+        return "" if said is None else self.text.say(said)
+
+    @cached_property
     def made(self) -> str:
         return self.text("brief.made", version=gpudash.__version__)
 
@@ -105,6 +112,7 @@ class Brief:
             ("author", about.author),
             ("notes", about.notes),
             ("prices", self.prices),
+            ("newer", self.newer),
             ("link", self.link),
             ("version", self.made),
         ]
@@ -149,6 +157,7 @@ def brief_json(brief: Brief) -> dict[str, Any]:
         "title": brief.title,
         "question": brief.question,
         "answer": brief.answer,
+        "with_newer_prices": brief.newer or None,
         "language": text.language,
         "link": brief.link or None,
         "currency": money.currency,

@@ -1,7 +1,9 @@
 """What each command of `python -m gpudash` does: options in, plain JSON values out. Heavy modules load when needed."""
 
 import math
+import sys
 from argparse import Namespace
+from contextlib import suppress
 from dataclasses import fields
 
 from gpudash.documents import read_document, read_table, write_table
@@ -224,9 +226,23 @@ def link(options: Namespace, text: Text) -> dict:
 
 
 def open_link(options: Namespace, text: Text) -> dict:
+    """The scenario of a link; what its answer would be with newer prices goes to stderr, beside the JSON."""
+    from gpudash.catalogue import load_catalogue, snapshots
+    from gpudash.evaluate import evaluate as result_of
+    from gpudash.newer_prices import newer_prices
     from gpudash.share import scenario_of_url
 
-    return scenario_of_url(options.url).model_dump(mode="json")
+    scenario = scenario_of_url(options.url)
+    pinned = scenario.catalogue.snapshot
+    if pinned is not None and pinned < snapshots()[-1]:
+        with suppress(GpudashError):  # without an answer there is nothing to compare
+            say_aside(text.say(newer_prices(result_of(scenario, load_catalogue(pinned)))))
+    return scenario.model_dump(mode="json")
+
+
+def say_aside(sentence: str) -> None:
+    """A sentence on stderr, without signs that would move the cursor or colour the screen."""
+    print("".join(sign if sign.isprintable() else " " for sign in sentence), file=sys.stderr)
 
 
 def _result(options: Namespace):

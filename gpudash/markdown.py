@@ -26,6 +26,7 @@ def brief_markdown(brief: Brief) -> bytes:
         blocks.append(escaped(brief.question))
     blocks.append(_heading(brief.text("brief.section_answer")))
     blocks += [f"**{escaped(brief.answer[0])}**", *map(escaped, brief.answer[1:])]
+    blocks += [escaped(brief.newer)] if brief.newer else []
     blocks += [block for part in brief.read for block in _part(part, brief.text)]
     if about.notes:
         blocks += [_heading(brief.text("brief.notes")), escaped(about.notes)]

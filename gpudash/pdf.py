@@ -105,7 +105,7 @@ def _content(brief: Brief) -> dict[str, Any]:
         "author": about.author,
         "byline": text("brief.author", author=about.author) if about.author else "",
         "answer_title": text("brief.section_answer"),
-        "answer": brief.answer,
+        "answer": [*brief.answer, brief.newer] if brief.newer else brief.answer,
         "metrics": [
             {"label": metric.label, "value": metric.value, "note": metric.note}
             for metric in overview.headline(brief.result, text) or ()

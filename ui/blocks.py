@@ -4,6 +4,7 @@ Every block takes functions `(result, text)` of gpudash.figures; what they retur
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -14,9 +15,11 @@ from streamlit.delta_generator import DeltaGenerator
 
 from gpudash import share
 from gpudash.brief import Brief, as_read
+from gpudash.catalogue import snapshots
 from gpudash.errors import GpudashError
 from gpudash.figures._table import Column, Table, rows_where, rows_with, table_of
 from gpudash.figures.compare import Compared
+from gpudash.newer_prices import newer_prices
 from gpudash.result import Result
 from gpudash.scenario import Scenario
 from gpudash.text import Text
@@ -146,6 +149,18 @@ class Page:
     @cached_property
     def brief(self) -> Brief:
         return Brief(self.result, self.text, state.link())
+
+    def newer_prices(self) -> None:
+        """Where the answer was made with older prices: what it would be with the newest, and the way there."""
+        newest = snapshots()[-1]
+        if self.scenario.catalogue.snapshot in (None, newest):
+            return
+        with suppress(GpudashError):  # without an answer, then or now, there is nothing to compare or to take
+            said = newer_prices(state.answer(self.scenario))
+            st.info(literal(self.text.say(said)), icon=":material/update:")
+            label = literal(self.text("newer_prices.take", snapshot=self.text.date(newest)))
+            take = state.changer("catalogue.snapshot")
+            st.button(label, on_click=take, args=(newest,), key=f"{self.name}.newest", type="tertiary")
 
     def documents(self) -> None:
         """The answer as files to read."""
@@ -392,6 +407,7 @@ def begin(name: str) -> Page:
     error = state.refusal(state.LINK)
     if error is not None:
         st.error(literal(sentence(error, page.text)), icon=":material/link_off:")
+    page.newer_prices()
     return page
 
 
