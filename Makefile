@@ -22,6 +22,7 @@ lint: $(TEST_READY)
 
 bench: $(RUN_READY)
 	$(PYTHON) -m bench.evaluate
+	$(PYTHON) -m bench.money
 
 accuracy: $(TEST_READY)
 	$(PYTHON) -m fit.accuracy

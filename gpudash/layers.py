@@ -35,7 +35,7 @@ class Layers:
     @cached_property
     def year_starts(self) -> np.ndarray:
         """Index of the first distinct period of each year."""
-        return np.flatnonzero(np.diff(self.year, prepend=-1))
+        return _starts(self.year[1:] != self.year[:-1])
 
     @cached_property
     def stacked_servers(self) -> np.ndarray:
@@ -58,6 +58,8 @@ class Layers:
     @cached_property
     def by_year(self) -> "Layers":
         """The same demand with years as periods: enough where no monthly subscription is sold."""
+        if self.periods_per_year == 1:
+            return self
         return Layers(
             self.servers,
             np.add.reduceat(self.hours * self.repeats[:, None], self.year_starts, axis=0),
@@ -90,16 +92,35 @@ def layers(demand, firm=None, slot_weights=None, periods_per_year: int = MONTHS_
     demand = np.asarray(demand, dtype=np.int64)
     firm = demand if firm is None else np.asarray(firm, dtype=np.int64)
     year = np.arange(len(demand)) // periods_per_year
-    is_new = (demand[1:] != demand[:-1]).any(axis=1) | (firm[1:] != firm[:-1]).any(axis=1) | (np.diff(year) > 0)
-    starts = np.flatnonzero(np.concatenate(([True], is_new)))
-    levels = np.union1d(demand[starts], firm[starts])
-    levels = levels[levels > 0]
+    is_new = (demand[1:] != demand[:-1]).any(axis=1) | (year[1:] != year[:-1])
+    if firm is not demand:
+        is_new |= (firm[1:] != firm[:-1]).any(axis=1)
+    starts = _starts(is_new)
+    levels = _levels(demand[starts], firm[starts])
     weights = np.ones(demand.shape[1]) if slot_weights is None else np.asarray(slot_weights, dtype=float)
     period_hours = HOURS_PER_YEAR / periods_per_year
     hours = period_hours * _share_at_least(levels, demand[starts], weights)
     firm_hours = hours if firm is demand else period_hours * _share_at_least(levels, firm[starts], weights)
-    repeats = np.diff(starts, append=len(demand))
+    repeats = np.diff(np.append(starts, len(demand)))
     return Layers(np.diff(levels, prepend=0), hours, firm_hours, repeats, year[starts], periods_per_year)
+
+
+def _starts(changes: np.ndarray) -> np.ndarray:
+    """Rows at which a run of equal rows begins, from where each row differs from the one before."""
+    return np.flatnonzero(np.concatenate(([True], changes)))
+
+
+def _levels(*servers: np.ndarray) -> np.ndarray:
+    """The distinct numbers of servers above none, rising; counted where they are small, sorted where they are not."""
+    most = max(int(values.max(initial=0)) for values in servers)
+    if most > sum(values.size for values in servers):
+        levels = np.unique(np.concatenate([values.ravel() for values in servers]))
+        return levels[levels > 0]
+    occurs = np.zeros(most + 1, dtype=bool)
+    for values in servers:
+        occurs[values] = True
+    occurs[0] = False
+    return np.flatnonzero(occurs)
 
 
 def _sums_above(server_hours: np.ndarray) -> np.ndarray:

@@ -383,6 +383,10 @@ def _money(usd_per_hour, hours):
     return np.where(hours > 0, usd_per_hour * hours, 0.0)
 
 
+def _filled(usd_per_hour: np.ndarray, where_not_sold: float) -> np.ndarray:
+    return np.where(np.isnan(usd_per_hour), where_not_sold, usd_per_hour)
+
+
 def _chunks(rows: np.ndarray, view: Layers):
     step = max(1, _CHUNK_CELLS // max(1, view.hours.size))
     return (rows[start : start + step] for start in range(0, len(rows), step))
@@ -396,7 +400,7 @@ def _choose(view: Layers, prices: _Prices, cap: int | None) -> _Choice:
 
     def groups_committed(usd_per_hour, term_hours):
         """How many groups are cheaper by this term; `cheapest` then holds the better of both."""
-        term_usd = np.nan_to_num(usd_per_hour * term_hours, nan=np.inf)[:, None, None] + beyond_cap
+        term_usd = _filled(usd_per_hour * term_hours, np.inf)[:, None, None] + beyond_cap
         count = (term_usd * _CLEARLY_CHEAPER < cheapest).sum(axis=2)
         np.minimum(cheapest, term_usd, out=cheapest)
         return count
@@ -416,8 +420,8 @@ def _choose(view: Layers, prices: _Prices, cap: int | None) -> _Choice:
 
 def _pay_as_you_go_usd(view: Layers, prices: _Prices) -> np.ndarray:
     """Cost of one server of each layer in each period if nothing is committed; infinite where nothing is sold."""
-    flexible = np.nan_to_num(prices.flexible)[:, None, None]
-    extra_if_firm = np.nan_to_num(prices.on_demand)[:, None, None] - flexible
+    flexible = _filled(prices.flexible, 0.0)[:, None, None]
+    extra_if_firm = _filled(prices.on_demand, 0.0)[:, None, None] - flexible
     usd = flexible * view.hours
     usd += extra_if_firm * view.firm_hours
     for missing, hours in (

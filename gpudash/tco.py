@@ -306,12 +306,15 @@ def _demand_groups(known, sized, shape_of: np.ndarray):
 def service_layers(known, servers: np.ndarray, month_row: np.ndarray | None = None) -> Layers:
     """Servers per distinct month (the load's, unless `month_row` says otherwise) and hour of the week as layers."""
     rows = known.load.month_row if month_row is None else month_row
-    return _layers_of(servers.tobytes(), servers.shape, tuple(rows.tolist()), known.scenario.purchase.spot_fraction)
+    return kept_layers(servers.tobytes(), servers.shape, tuple(rows.tolist()), known.scenario.purchase.spot_fraction)
 
 
 @lru_cache(maxsize=256)
-def _layers_of(profile: bytes, shape: tuple[int, int], month_row: tuple[int, ...], spot_fraction: float) -> Layers:
-    """Kept, because questions that differ a little (another price, a bit more traffic) need mostly the same servers."""
+def kept_layers(profile: bytes, shape: tuple[int, int], month_row: tuple[int, ...], spot_fraction: float) -> Layers:
+    """Layers of a profile in bytes.
+
+    Kept, because questions that differ a little (another price, a bit more traffic) need mostly the same servers.
+    """
     months = np.frombuffer(profile, dtype=np.int64).reshape(shape)[list(month_row)]
     return layers(months, firm_servers(months, spot_fraction) if spot_fraction else None)
 
