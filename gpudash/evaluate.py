@@ -16,9 +16,10 @@ from gpudash.path import walk_trees
 from gpudash.purchase_detail import purchase_detail
 from gpudash.reasons import result_warnings, versus, winner_reasons
 from gpudash.recommendation import ALTERNATIVES, Order, candidate_columns, order, pareto_ids, rank, ranking
-from gpudash.result import Choice, LowerPrecision, Result
+from gpudash.result import Choice, FrameworkRanking, LowerPrecision, Result
 from gpudash.scenario import Scenario
 from gpudash.sizing import Shapes, Sized, parameters, size, sizing_result
+from gpudash.stages import Stages
 from gpudash.tco import Costs, demand_result, least_costs, peak_usd_per_hour, total_costs
 
 PRICED_FIRST = 12  # candidates priced in full before it is known who else could be the cheapest
@@ -53,15 +54,20 @@ class Solved:
         return Chooser(self.known, self.shapes, self.sized, self.costs, scores, ordered)
 
 
-def evaluate(scenario: Scenario, catalogue: Catalogue) -> Result:
+def evaluate(scenario: Scenario, catalogue: Catalogue, stages: Stages | None = None) -> Result:
     """Which offer, how many servers, bought how, at what total cost, and what every other offer falls for.
 
+    A part that the answer can do without and in which the program fails is left out, with a warning; `stages` tells
+    a caller who passes it in what failed and how long each stage took.
     Raises GpudashError with one sentence where an input names something unknown or not modelled.
     """
-    known = assume(scenario, catalogue)
-    solved = solve(known)
+    stages = stages or Stages()
+    known = stages.required("inputs", assume, scenario, catalogue)
+    fitted = stages.required("sizing", fit, known)
+    solved = stages.required("limits", limit, known, fitted, stages.required("cost", price, known, fitted))
     costs = solved.costs
-    scores = rank(known, solved.columns)
+    scores = stages.optional("frameworks", {}, rank, known, solved.columns)
+    scores = scores or rank(known, solved.columns, only_chosen=True)
     orders = {name: order(known, costs, scored) for name, scored in scores.items()}
     ordered = orders[scenario.priorities.framework]
     choose = solved.chooser(scores[scenario.priorities.framework], ordered)
@@ -73,10 +79,10 @@ def evaluate(scenario: Scenario, catalogue: Catalogue) -> Result:
     fastest = _fastest(solved) if len(costs) else None
     focus = first if first is not None else cheapest
 
-    choices = _with_reasons(known, choose, shown, first, cheapest, len(costs))
+    choices = stages.required("choices", _with_reasons, known, choose, shown, first, cheapest, len(costs))
     winner = choices.get(first)
     named = [choices.get(c) or (choose(c) if c is not None else None) for c in (cheapest, fastest)]
-    own = None if focus is None else owned(solved, focus, choose(focus), choose.bill(focus))
+    own = stages.optional("owned", None, _owned, solved, choose, focus)
     billed = dict.fromkeys(c for c in (first, *within[1:2], cheapest) if c is not None)
     return Result(
         scenario=scenario,
@@ -90,21 +96,21 @@ def evaluate(scenario: Scenario, catalogue: Catalogue) -> Result:
         pareto=pareto_ids(tuple(choices[candidate] for candidate in shown)),
         rejected=solved.gates.rejected(),
         sizing=_sizing(solved, focus),
-        demand=None if focus is None else demand_result(known, solved.shapes, solved.sized, costs, focus),
+        demand=stages.optional("demand", None, _demand, solved, focus),
         purchase_mix=None if focus is None else choose.mix(focus),
-        purchase_detail=None
-        if focus is None
-        else purchase_detail(known, costs, focus, choose.mix(focus), choose.bill(focus)),
+        purchase_detail=stages.optional("purchase_detail", None, _purchase_detail, solved, choose, focus),
         storage=None if focus is None else costs.extras[costs.extras_of[focus]].placement,
         tco=tuple(choose.bill(candidate) for candidate in billed),
         owned=own,
-        scores={name: ranking(known, costs, scored, orders[name]) for name, scored in scores.items()},
-        path=walk_trees(known, solved.gates, costs, None if first is None else costs.rows[first]),
-        lower_precision=_lower_precision(known, winner),
+        scores=stages.optional("rankings", {}, _rankings, known, costs, scores, orders),
+        path=stages.optional("path", {}, _path, solved, first),
+        lower_precision=stages.optional("lower_precision", (), _lower_precision, known, winner),
         uncertainty=None,
         flips=None,
-        assumptions=ledger(known) + energy.ledger(known) + (own.assumptions if own else ()),
-        warnings=known.warnings + result_warnings(known, costs, winner, named[0], first),
+        assumptions=ledger(known)
+        + stages.optional("energy", (), energy.ledger, known)
+        + (own.assumptions if own else ()),
+        warnings=_warnings(solved, winner, named[0], first, stages),  # last: it says which stages failed
     )
 
 
@@ -175,6 +181,34 @@ def _sizing(solved: Solved, focus: int | None):
     offer = solved.costs.rows[focus]
     gpus = int(solved.costs.servers[focus] * solved.known.catalogue.offers.gpus_per_server[offer])
     return sizing_result(solved.known, solved.shapes, solved.sized, int(solved.shapes.of_offer[offer]), gpus)
+
+
+def _owned(solved: Solved, choose: Chooser, focus: int | None):
+    return None if focus is None else owned(solved, focus, choose(focus), choose.bill(focus))
+
+
+def _demand(solved: Solved, focus: int | None):
+    return None if focus is None else demand_result(solved.known, solved.shapes, solved.sized, solved.costs, focus)
+
+
+def _purchase_detail(solved: Solved, choose: Chooser, focus: int | None):
+    if focus is None:
+        return None
+    return purchase_detail(solved.known, solved.costs, focus, choose.mix(focus), choose.bill(focus))
+
+
+def _rankings(known: Known, costs: Costs, scores: dict, orders: dict[str, Order]) -> dict[str, FrameworkRanking]:
+    return {name: ranking(known, costs, scored, orders[name]) for name, scored in scores.items()}
+
+
+def _path(solved: Solved, first: int | None) -> dict:
+    return walk_trees(solved.known, solved.gates, solved.costs, None if first is None else solved.costs.rows[first])
+
+
+def _warnings(solved: Solved, winner: Choice | None, cheapest: Choice | None, first: int | None, stages: Stages):
+    """The strongest first: what the answer lacks, what was assumed, what the choice itself asks to watch."""
+    said = stages.optional("warnings", (), result_warnings, solved.known, solved.costs, winner, cheapest, first)
+    return stages.missing() + solved.known.warnings + said
 
 
 def _lower_precision(known: Known, winner: Choice | None) -> tuple[LowerPrecision, ...]:
