@@ -1,16 +1,15 @@
-"""The server: headers, a readiness route and the warm-up. The script that draws is ui/shell.py."""
+"""The server: headers, the routes of an operator and the warm-up. The script that draws is ui/shell.py."""
 
 import gc
-import logging
 from contextlib import asynccontextmanager
 
 import streamlit as st
 from starlette.middleware import Middleware
-from starlette.responses import PlainTextResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from gpudash.scenario import Scenario
-from ui import state
+from ui import observe, state
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; style-src 'self' 'unsafe-inline'; "
@@ -44,9 +43,19 @@ async def ready(_request):
     return PlainTextResponse("ready")
 
 
+def healthy(_request):
+    """Not asynchronous, so that calculating does not hold up the sessions."""
+    health = observe.health()
+    return JSONResponse(health, status_code=200 if health["status"] == "ok" else 503)
+
+
+def metrics(_request):
+    return Response(observe.metrics(), media_type=observe.METRICS_TYPE)
+
+
 def crashed(error: Exception) -> bool:
     """A fault of the program is logged whole and shown as one sentence."""
-    logging.getLogger("gpudash").error("a page failed", exc_info=error)
+    observe.fault("page", error)
     st.error(state.text()("frame.crashed"))
     return True
 
@@ -54,6 +63,7 @@ def crashed(error: Exception) -> bool:
 @asynccontextmanager
 async def warm_up(_app):
     """One answer fills the caches; freezing what then lives spares every run a full collection."""
+    observe.start()
     state.answer(Scenario())
     gc.collect()
     gc.freeze()
@@ -63,7 +73,7 @@ async def warm_up(_app):
 app = st.App(
     "ui/shell.py",
     middleware=[Middleware(SecurityHeaders)],
-    routes=[Route("/readyz", ready)],
+    routes=[Route("/readyz", ready), Route("/healthz", healthy), Route("/metrics", metrics)],
     lifespan=warm_up,
     on_script_error=crashed,
 )

@@ -3,8 +3,8 @@
 Every block takes functions `(result, text)` of gpudash.figures; what they return is kept per scenario and language.
 """
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -23,7 +23,7 @@ from gpudash.newer_prices import newer_prices
 from gpudash.result import Result
 from gpudash.scenario import Scenario
 from gpudash.text import Text
-from ui import downloads, state
+from ui import downloads, observe, state
 from ui.comparison import chooser
 from ui.fields import field, sentence
 from ui.literal import cell, literal
@@ -72,6 +72,7 @@ class Page:
         self.name = name
         self.text = state.text()
         self.scenario = state.scenario()
+        self._failed: set[str] = set()
         self._searches: list[tuple[DeltaGenerator, Begin, tuple[Grown, ...]]] = []
 
     @cached_property
@@ -88,7 +89,22 @@ class Page:
         return self.result.recommendation is not None
 
     def show(self, function: View):
-        return _view(function, self.result.scenario, self.text.language)
+        """What a view has to show; None where it has nothing, and where the program fails in it."""
+        with self._surviving(function.__name__):
+            return _view(function, self.result.scenario, self.text.language)
+
+    @contextmanager
+    def _surviving(self, part: str) -> Iterator[None]:
+        """A part that fails says so in its place, once; the rest of the page goes on."""
+        try:
+            yield
+        except GpudashError as error:
+            st.error(literal(sentence(error, self.text)), icon=":material/block:")
+        except Exception as error:
+            if part not in self._failed:
+                self._failed.add(part)
+                observe.fault(f"{self.name}.{part}", error)
+                st.error(literal(self.text("frame.part_failed", part=f"{self.name}.{part}")), icon=":material/error:")
 
     def say(self, name: str, **values) -> None:
         st.markdown(literal(self.text(f"{self.name}.{name}", **values)))
@@ -104,9 +120,10 @@ class Page:
 
     def headings(self, function: View) -> None:
         """A title made from the answer: the first line large, the others under it."""
-        first, *others = self.show(function)
-        st.header(literal(first), anchor=False)
-        for line in others:
+        lines = self.show(function) or ()
+        for line in lines[:1]:
+            st.header(literal(line), anchor=False)
+        for line in lines[1:]:
             st.caption(literal(line))
 
     def explain(self, name: str) -> None:
@@ -192,6 +209,8 @@ class Page:
     def card(self, function: View, badge: View | None = None) -> None:
         """The answer: one large sentence and the smaller ones under it, in a frame; a badge where one is due."""
         lines, due = self.show(function), badge and self.show(badge)
+        if not lines:
+            return
         with st.container(border=True, key=f"{self.name}.card"):
             st.subheader(literal(lines[0]), anchor=False)
             if due:
@@ -235,8 +254,9 @@ class Page:
         """How one headline number comes about, made when it is opened."""
         label, key = literal(self.text("frame.formula")), f"{self.name}.formula_{number}"
         with st.popover(label, icon=":material/function:", type="tertiary", key=key, on_change="rerun") as opened:
-            if opened.open:
-                _draw_points(self.show(derived)[number])
+            formulas = self.show(derived) if opened.open else None
+            if formulas:
+                _draw_points(formulas[number])
 
     def figure(self, function: View) -> None:
         """A chart under its finding, its source, and its numbers as a table on demand."""
@@ -262,6 +282,8 @@ class Page:
     def filtered_table(self, function: View, *names: str) -> None:
         """A table to search in, with the columns `column_<name>` to choose values from."""
         shown, key = self.show(function), f"{self.name}.{function.__name__}"
+        if shown is None:
+            return
         for name in names:
             label = self.text(f"{self.name}.column_{name}")
             values = next(column.values for column in shown.columns if column.label == label)
@@ -329,7 +351,7 @@ class Page:
     def work(self) -> None:
         """Take the searches step by step and show what they have found so far; the last thing a page does."""
         for place, begin, views in self._searches:
-            with place:
+            with place, self._surviving(begin.__name__):
                 self._grow(search(begin, self.result.scenario), f"{self.name}.{begin.__name__}", views)
 
     def _grow(self, found: Search, key: str, views: tuple[Grown, ...]) -> None:
@@ -355,7 +377,8 @@ class Page:
         """The filters of the catalogue, and views of the offers that they let through."""
         chosen = offer_filter(self.scenario, self.text)
         for view in views:
-            self._draw(view(chosen, self.result, self.text), f"{self.name}.{view.__name__}")
+            with self._surviving(view.__name__):
+                self._draw(view(chosen, self.result, self.text), f"{self.name}.{view.__name__}")
 
     def compared(self, *views: ComparedView) -> None:
         """The chooser of scenarios, and views of those that stand side by side; at the end their common link."""
@@ -364,15 +387,18 @@ class Page:
             self.explain("nothing_yet")
             return
         for view in views:
-            shown, key = view(compared, self.text), f"{self.name}.{view.__name__}"
-            if isinstance(shown, Table):
-                self._print(shown)
-                downloads.table(shown, self.brief, key)
-            elif isinstance(shown, tuple):
-                self._multiples(shown, key)
-            else:
-                self._draw(shown, key)
+            with self._surviving(view.__name__):
+                self._draw_compared(view(compared, self.text), f"{self.name}.{view.__name__}")
         self._comparison_link()
+
+    def _draw_compared(self, shown, key: str) -> None:
+        if isinstance(shown, Table):
+            self._print(shown)
+            downloads.table(shown, self.brief, key)
+        elif isinstance(shown, tuple):
+            self._multiples(shown, key)
+        else:
+            self._draw(shown, key)
 
     def _multiples(self, charts: tuple[go.Figure, ...], key: str) -> None:
         """Several charts on the same axes, beside each other."""

@@ -13,34 +13,34 @@ from datetime import UTC, datetime
 from time import perf_counter
 from traceback import extract_tb
 
-from prometheus_client import Counter, Gauge, Histogram, Info, generate_latest
+from prometheus_client import Counter, Gauge, Histogram, Info, disable_created_metrics, generate_latest
 from streamlit import runtime
 from streamlit.runtime.stats import ACTIVE_SESSIONS_FAMILY
 
 import gpudash
-from gpudash.catalogue import load_catalogue, snapshots
+from gpudash.catalogue import Catalogue, load_catalogue, snapshots
 from gpudash.errors import GpudashError
 from gpudash.evaluate import evaluate
 from gpudash.result import Result
 from gpudash.scenario import Scenario
 from gpudash.stages import Stages
 from gpudash.tables import DATA
+from gpudash.text import Text
+
+disable_created_metrics()
 
 LOG = logging.getLogger("gpudash")
 FACTS = "facts"  # the attribute of a log record that holds what the line says
 SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
-EVALUATIONS = Counter(
-    "gpudash_evaluations",
-    "Scenarios calculated (answers kept from before are not counted), by outcome: answered, nothing_fits, refused, failed",
-    ["outcome"],
-)
-EVALUATION = Histogram("gpudash_evaluation_seconds", "Time to calculate one scenario", buckets=SECONDS)
-STAGE = Histogram("gpudash_stage_seconds", "Time in one stage of a calculation", ["stage"], buckets=SECONDS)
-PAGE = Histogram("gpudash_page_seconds", "Time to draw one page, calculation included", ["page"], buckets=SECONDS)
-FAULTS = Counter("gpudash_faults", "Faults of the program, by the part that failed", ["part"])
-SESSIONS = Gauge("gpudash_sessions", "Browser tabs connected now")
-BUILD = Info("gpudash_build", "Version of the program and newest price snapshot")
+SAY = Text("en")  # the language of the log and of Prometheus
+EVALUATIONS = Counter("gpudash_evaluations", SAY("observe.evaluations"), ["outcome"])
+EVALUATION = Histogram("gpudash_evaluation_seconds", SAY("observe.evaluation_seconds"), buckets=SECONDS)
+STAGE = Histogram("gpudash_stage_seconds", SAY("observe.stage_seconds"), ["stage"], buckets=SECONDS)
+PAGE = Histogram("gpudash_page_seconds", SAY("observe.page_seconds"), ["page"], buckets=SECONDS)
+FAULTS = Counter("gpudash_faults", SAY("observe.faults"), ["part"])
+SESSIONS = Gauge("gpudash_sessions", SAY("observe.sessions"))
+BUILD = Info("gpudash_build", SAY("observe.build"))
 
 
 class JsonLines(logging.Formatter):
@@ -63,21 +63,21 @@ def start() -> None:
     BUILD.info(_build())
 
 
-def result_of(scenario: Scenario) -> Result:
-    """The Result of a scenario at the prices it names, with a line in the log. Raises GpudashError."""
+def evaluate_observed(scenario: Scenario, catalogue: Catalogue) -> Result:
+    """What `evaluate` returns, counted and with a line in the log. Raises GpudashError."""
     stages, outcome, began = Stages(), "failed", perf_counter()
     try:
-        result = evaluate(scenario, load_catalogue(scenario.catalogue.snapshot), stages)
+        result = evaluate(scenario, catalogue, stages)
         outcome = "nothing_fits" if result.recommendation is None else "answered"
         return result
     except GpudashError:
         outcome = "refused"
         raise
     finally:
-        _note(scenario, outcome, perf_counter() - began, stages)
+        _note(scenario, catalogue, outcome, perf_counter() - began, stages)
 
 
-def _note(scenario: Scenario, outcome: str, seconds: float, stages: Stages) -> None:
+def _note(scenario: Scenario, catalogue: Catalogue, outcome: str, seconds: float, stages: Stages) -> None:
     EVALUATIONS.labels(outcome).inc()
     EVALUATION.observe(seconds)
     for stage, taken in stages.seconds.items():
@@ -87,7 +87,7 @@ def _note(scenario: Scenario, outcome: str, seconds: float, stages: Stages) -> N
     facts = _build() | {
         "outcome": outcome,
         "kind": scenario.workload.kind,
-        "snapshot": scenario.catalogue.snapshot or snapshots()[-1],
+        "snapshot": catalogue.snapshot,
         "ms": _ms(seconds),
         "stages_ms": {stage: _ms(taken) for stage, taken in stages.seconds.items()},
     }

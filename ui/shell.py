@@ -9,7 +9,7 @@ import gpudash
 from gpudash.catalogue import snapshots
 from gpudash.scenario import Scenario
 from gpudash.text import LANGUAGES
-from ui import state
+from ui import observe, state
 from ui.fields import field
 from ui.literal import literal
 from ui.points import standing_at, starting_points
@@ -20,6 +20,7 @@ GROUPS = {
     "understand": ("workload", "scores", "tco", "purchase_mix", "storage", "what_if"),
     "check": ("catalogue", "evidence", "claims", "brief"),
 }
+DEFAULT = "overview"
 REQUESTS = (
     "traffic.peak_requests_per_s",
     "traffic.shape",
@@ -46,7 +47,8 @@ def main() -> None:
         _starting_points(text)
         _inputs()
     try:
-        page.run()
+        with observe.drawing(page.url_path or DEFAULT):
+            page.run()
     finally:  # a page may end early with a sentence
         _footer(text)
         state.store()
@@ -59,7 +61,7 @@ def _pages(text) -> dict[str, list]:
                 ROOT / f"pages/{name}.py",
                 title=text(f"frame.page_{name}"),
                 url_path=name,
-                default=name == "overview",
+                default=name == DEFAULT,
             )
             for name in names
         ]

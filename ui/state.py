@@ -18,10 +18,10 @@ import streamlit as st
 from gpudash import share
 from gpudash.catalogue import load_catalogue
 from gpudash.errors import GpudashError
-from gpudash.evaluate import evaluate
 from gpudash.result import Result
 from gpudash.scenario import Scenario
 from gpudash.text import LANGUAGES, Text
+from ui.observe import evaluate_observed
 
 LANGUAGE = "lang"  # the key of the language widget and the name in the address
 LINK = "link"  # stands for the address where a refused input's path stands otherwise
@@ -56,7 +56,7 @@ class Desk:
 @lru_cache(maxsize=128)
 def answer(scenario: Scenario) -> Result:
     """The Result of a scenario, kept for all sessions: both are frozen. Raises GpudashError."""
-    return evaluate(scenario, load_catalogue(scenario.catalogue.snapshot))
+    return evaluate_observed(scenario, load_catalogue(scenario.catalogue.snapshot))
 
 
 def load() -> None:
