@@ -20,6 +20,8 @@ from gpudash import GpudashError, Scenario, evaluate, load_catalogue
 from gpudash.__main__ import main
 from gpudash.brief import Brief, brief_json
 from gpudash.export_files import DOCUMENTS, FILES, maker
+from gpudash.figures import overview
+from gpudash.figures._money import money_of
 from gpudash.flips import find_flips
 from gpudash.markdown import brief_markdown, escaped
 from gpudash.roadmap import commitments, first_day, kpis, reviews, stages
@@ -114,6 +116,16 @@ def test_the_years_add_up_to_the_whole_cost():
         brief = brief_of(name, finance__currency="USD")
         years = next(part.table for part in brief.parts if part.name == "years")
         assert sum(years.columns[-1].values) == pytest.approx(brief.result.recommendation.tco_usd, rel=1e-12)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_headline_of_a_run_is_what_one_run_costs_not_its_share_of_a_month(language):
+    brief = brief_of("pretrain-13b", language, traffic__runs=1)
+    choice, money = brief.result.recommendation, money_of(brief.result, brief.text)
+    run = money(choice.cost_per_run_usd)
+    assert choice.cost_per_run_usd == choice.tco_usd
+    assert run in brief.answer[1] and money(choice.monthly_usd) not in brief.answer[1]
+    assert overview.headline(brief.result, brief.text)[0].value == run
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -20,6 +20,11 @@ def leading(result: Result) -> Choice | None:
     return result.recommendation or result.cheapest
 
 
+def headline_order(choice: Choice, monthly, total, unit, servers) -> list:
+    """The four headline numbers by what is asked first: a run's own cost for training, else the month's."""
+    return [monthly, total, unit, servers] if choice.cost_per_run_usd is None else [unit, total, monthly, servers]
+
+
 def short_name(choice: Choice) -> str:
     return f"{choice.provider} {choice.instance}"
 

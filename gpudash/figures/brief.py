@@ -76,17 +76,17 @@ def alternatives(result: Result, text: Text) -> Table | None:
 
 
 def numbers(result: Result, text: Text) -> Table | None:
-    """The headline numbers of the choice, in full."""
+    """The headline numbers of the choice, in full; for runs, what one costs is the first."""
     choice, money = leading(result), money_of(result, text)
     if choice is None:
         return None
     in_currency = {
+        "run": choice.cost_per_run_usd,
         "monthly": choice.monthly_usd,
         "total": choice.tco_usd,
         "npv": choice.npv_usd,
         "tax": choice.tax_usd,
         "million_tokens": choice.cost_per_million_tokens_usd,
-        "run": choice.cost_per_run_usd,
         "gpu_hour": choice.cost_per_gpu_hour_usd,
     }
     counts = {"servers": choice.servers, "last_servers": choice.last_servers, "gpus": choice.gpus}

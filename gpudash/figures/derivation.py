@@ -2,7 +2,7 @@
 
 from gpudash import derivation
 from gpudash.derivation import Derivation
-from gpudash.figures._choices import leading, short_name
+from gpudash.figures._choices import headline_order, leading, short_name
 from gpudash.figures._money import money_of
 from gpudash.figures.evidence import entry_name, entry_value
 from gpudash.purchase_mix import KINDS
@@ -23,12 +23,13 @@ def headline(result: Result, text: Text) -> list[list[str]] | None:
     parts = derivation.derivation(result)
     if parts is None:
         return None
-    return [
+    return headline_order(
+        leading(result),
         _monthly(parts, result, text),
         _total(parts, result, text),
         _unit(parts, result, text),
         _servers(parts, result, text),
-    ]
+    )
 
 
 def _monthly(parts: Derivation, result: Result, text: Text) -> list[str]:

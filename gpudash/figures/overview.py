@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from gpudash.derivation import speed_band
-from gpudash.figures._choices import leading, place_name, price_source, role_name, roles, short_name
+from gpudash.figures._choices import headline_order, leading, place_name, price_source, role_name, roles, short_name
 from gpudash.figures._money import money_of
 from gpudash.figures._theme import CATEGORICAL, GREY, MAIN, ROW_HEIGHT, WAY_COLOURS, figure, marker, plain, whole
 from gpudash.flips import Progress
@@ -67,7 +67,7 @@ def answer(result: Result, text: Text) -> list[str]:
         lines.append(
             text("overview.growing", servers=text.number(choice.servers), last=text.number(choice.last_servers))
         )
-    lines += _reasons(choice, text) + _energy(choice, text)
+    lines += _reasons(choice, text) + _energy(choice, result, text)
     paid = result.scenario.about.paid_usd_per_month
     if paid is not None:
         key = "overview.cheaper_than_today" if choice.monthly_usd < paid else "overview.dearer_than_today"
@@ -96,14 +96,17 @@ def _reasons(choice: Choice, text: Text) -> list[str]:
     return [text("brief.sentence_separator").join(said)] if said else []
 
 
-def _energy(choice: Choice, text: Text) -> list[str]:
-    """What running it draws and emits in a month, as far as it is known."""
+def _energy(choice: Choice, result: Result, text: Text) -> list[str]:
+    """What running it draws and emits in a month, or in a run, as far as it is known."""
     if choice.kwh_per_month is None:
         return []
-    kwh = text.number(choice.kwh_per_month)
+    is_run = choice.cost_per_run_usd is not None
+    key = "overview.run_energy" if is_run else "overview.energy"
+    months = result.scenario.purchase.horizon_months / result.scenario.traffic.runs if is_run else 1
+    kwh = text.number(choice.kwh_per_month * months)
     if choice.kgco2e_per_month is None:
-        return [text("overview.energy_without_grid", kwh=kwh)]
-    return [text("overview.energy", kwh=kwh, co2e=text.number(choice.kgco2e_per_month))]
+        return [text(f"{key}_without_grid", kwh=kwh)]
+    return [text(key, kwh=kwh, co2e=text.number(choice.kgco2e_per_month * months))]
 
 
 def old_price(result: Result, text: Text) -> str:
@@ -115,21 +118,28 @@ def old_price(result: Result, text: Text) -> str:
 
 
 def _price_line(choice: Choice, result: Result, text: Text) -> str:
-    """What it costs a month, with what it would be at the ends of the speed's band."""
+    """What it costs a month, or a run, with what it would be at the ends of the speed's band."""
     money, band = money_of(result, text), speed_band(result)
-    key = "overview.price"
+    months, runs = result.scenario.purchase.horizon_months, result.scenario.traffic.runs
+    is_run = choice.cost_per_run_usd is not None
+    months_per_unit = months / runs if is_run else 1
+    certainty = ""
     if band is not None and money(band.low_usd_per_month) != money(choice.monthly_usd):
-        key = "overview.price_band"
+        certainty = "_band"
     if band is not None and band.high_usd_per_month is None:
-        key = "overview.price_fast_end"
-    return text(
-        key,
-        monthly=money(choice.monthly_usd),
-        low=money(band.low_usd_per_month) if band else "",
-        high=money(band.high_usd_per_month) if band and band.high_usd_per_month else "",
-        months=text.number(result.scenario.purchase.horizon_months),
+        certainty = "_fast_end"
+    line = text(
+        f"overview.{'run_price' if is_run else 'price'}{certainty}",
+        usd=money(choice.monthly_usd * months_per_unit),
+        low=money(band.low_usd_per_month * months_per_unit) if band else "",
+        high=money(band.high_usd_per_month * months_per_unit) if band and band.high_usd_per_month else "",
+        months=text.number(months),
         date=text.date(choice.price_as_of),
     )
+    if not is_run or runs == 1:
+        return line
+    said = {"runs": text.number(runs), "months": text.number(months), "monthly": money(choice.monthly_usd)}
+    return text("brief.sentence_separator").join([line, text("overview.run_many", **said)])
 
 
 def _nothing(result: Result, text: Text) -> list[str]:
@@ -159,13 +169,14 @@ def most_common_reasons(result: Result, text: Text, count: int = 3) -> list[str]
 
 
 def headline(result: Result, text: Text) -> list[Metric] | None:
-    """Four numbers: a month, the whole time, a unit of work, servers and GPUs."""
+    """Four numbers: a month, the whole time, a unit of work, servers and GPUs; for runs, what one costs is the first."""
     choice = leading(result)
     if choice is None:
         return None
     money, months = money_of(result, text), text.number(result.scenario.purchase.horizon_months)
     tax = text("overview.tax_note", tax=money(choice.tax_usd)) if choice.tax_usd else text("common.before_tax")
-    return [
+    return headline_order(
+        choice,
         Metric(text("overview.monthly"), money(choice.monthly_usd), tax, text("overview.monthly_help")),
         Metric(
             text("overview.horizon", months=months),
@@ -180,7 +191,7 @@ def headline(result: Result, text: Text) -> list[Metric] | None:
             text("overview.gpu_hour", usd=money(choice.cost_per_gpu_hour_usd)),
             text("overview.servers_gpus_help"),
         ),
-    ]
+    )
 
 
 def _unit_metric(choice: Choice, result: Result, text: Text) -> Metric:
