@@ -7,7 +7,7 @@ digest = $(shell cat $(1) | cksum | cut -d ' ' -f 1)
 RUN_READY := .venv/ready-run-$(call digest,requirements.txt)
 TEST_READY := .venv/ready-test-$(call digest,requirements.txt requirements-dev.txt)
 
-.PHONY: run test lint bench accuracy readme
+.PHONY: run test lint bench bench-ui load soak accuracy readme
 
 run: $(RUN_READY)
 	.venv/bin/streamlit run app.py --server.port $(PORT)
@@ -23,6 +23,16 @@ lint: $(TEST_READY)
 bench: $(RUN_READY)
 	$(PYTHON) -m bench.evaluate
 	$(PYTHON) -m bench.money
+
+bench-ui: $(TEST_READY)
+	.ci/environment chromium
+	$(PYTHON) -m bench.ui
+
+load: $(TEST_READY)
+	$(PYTHON) -m bench.load
+
+soak: $(TEST_READY)
+	$(PYTHON) -m bench.load soak
 
 accuracy: $(TEST_READY)
 	$(PYTHON) -m fit.accuracy
