@@ -11,14 +11,14 @@ from gpudash.catalogue_import import ImportReport
 from gpudash.catalogue_write import offer_rows, write_snapshot
 from gpudash.errors import GpudashError
 from gpudash.feeds import Feed, Fetch, azure, cyclenerd, feed_facts, gpuhunt, skypilot
-from gpudash.offer_sheet import KEY, PRICES, check_offers
+from gpudash.offer_sheet import KEY, PRICES, WAY_OF, check_offers, origin_cells, origins
 from gpudash.records import first_day
 from gpudash.result import Message
 from gpudash.sheets import Refused, Sheet
 from gpudash.tables import DATA
 from gpudash.units import HOURS_PER_MONTH
 
-_DATED = ("kind", "secondary", "date_estimated", "source", "as_of")
+_DATED = ("kind", "secondary", "date_estimated")
 _ROUNDS = 3  # how often offers that fail the check may be put back to their older row before giving up
 
 
@@ -179,10 +179,9 @@ def _renew(key: tuple, row: dict[str, str], catalogue: Catalogue, rows: _Rows) -
 
 
 def _joined(old: dict[str, str], new: dict[str, str]) -> dict[str, str]:
-    """The old row with the new prices; a price that the feed does not publish is kept.
+    """The old row with the new prices; a price that the feed does not publish is kept with its source and date.
 
-    Source and date are those of the on-demand price; the notes name source and date of a price that has others. A kept
-    price above the new on-demand price cannot be true any more and is left out.
+    A kept price above the new on-demand price cannot be true any more and is left out.
     """
     dated = old if old["on_demand_per_hour"] and not new["on_demand_per_hour"] else new
     joined = old | {name: dated[name] for name in _DATED} | {"price_unit": new["price_unit"]}
@@ -192,16 +191,11 @@ def _joined(old: dict[str, str], new: dict[str, str]) -> dict[str, str]:
         joined[name] = new[name] or kept
         if _above_on_demand(name, joined, new["on_demand_per_hour"]):
             joined[name] = ""
-    renewed = {name for name in PRICES if new[name]}
-    kept = {name for name in PRICES if joined[name]} - renewed
-    notes = [note for note in old["notes"].split("; ") if note and (not _about(note) or _about(note) & kept)]
-    known = {name for note in notes for name in _about(note)}
-    for name in PRICES:
-        if name in (kept - known if dated is new else renewed):
-            origin = old if dated is new else new
-            note = feed_facts()["notes"]["other"]
-            notes.append(note.format(column=name, source=origin["source"], as_of=origin["as_of"]))
-    return joined | {"notes": "; ".join(notes)}
+    kept = {name for name in PRICES if joined[name] and not new[name]}
+    notes = [note for note in old["notes"].split("; ") if not _about(note) or _about(note) & kept]
+    priced = {WAY_OF[name] for name in PRICES if joined[name]}
+    of_prices = {way: origin for way, origin in (origins(old) | origins(new)).items() if way in priced}
+    return joined | origin_cells(of_prices) | {"notes": "; ".join(notes)}
 
 
 def _about(note: str) -> set[str]:

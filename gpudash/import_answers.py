@@ -8,7 +8,7 @@ from gpudash.amounts import DECIMALS
 from gpudash.catalogue import Catalogue
 from gpudash.errors import GpudashError
 from gpudash.feeds import gpuhunt, skypilot
-from gpudash.offer_sheet import COLUMNS, PRICES
+from gpudash.offer_sheet import COLUMNS, OWN_ORIGINS, PRICES
 from gpudash.records import OfferKind
 from gpudash.sheets import Sheet
 
@@ -18,7 +18,11 @@ PERIODS = ("hour", "month", "year", "term")
 PRICE_UNITS = ("server", "gpu")
 KINDS = get_args(OfferKind)
 MAPPED = ("price", "term", "tier", "price_per_gpu", *COLUMNS)
-_OPTIONAL = ("gpu_fraction", "vcpus", "memory_gb", "country", "secondary", "date_estimated", "source", "notes", *PRICES)
+_OPTIONAL = (
+    *("gpu_fraction", "vcpus", "memory_gb", "country", "secondary", "date_estimated", "source", "notes"),
+    *PRICES,
+    *OWN_ORIGINS,
+)
 
 
 @dataclass(frozen=True)

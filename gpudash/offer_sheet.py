@@ -1,15 +1,15 @@
 """A sheet in our columns, checked row by row: what is kept, and for each row left out its line and the reason."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from gpudash.catalogue import Catalogue
 from gpudash.errors import GpudashError
-from gpudash.offers import Offers, offers_of
-from gpudash.records import OfferRow, Price, columns_of, read_cell
+from gpudash.offers import OWN_DATES, Offers, offers_of
+from gpudash.records import OfferRow, Price, columns_of, is_dated, read_cell
 from gpudash.result import Message
 from gpudash.sheets import Refused, Sheet
 from gpudash.units import HOURS_PER_MONTH
@@ -17,6 +17,16 @@ from gpudash.units import HOURS_PER_MONTH
 COLUMNS = tuple(name for name, _, _ in columns_of(OfferRow))
 PRICES = tuple(name for name, kind, _ in columns_of(OfferRow) if kind is Price)
 KEY = ("provider", "instance", "region")
+ORIGIN = ("source", "as_of")
+OWN_ORIGINS = tuple(f"{way}_{name}" for way in OWN_DATES for name in ORIGIN)
+WAY_OF = {
+    "on_demand_per_hour": "on_demand",
+    "spot_per_hour": "spot",
+    "monthly_subscription_per_month": "monthly",
+    "reserved_1y_per_hour": "reserved_1y",
+    "reserved_3y_per_hour": "reserved_3y",
+    "monthly_subscription_1y_per_month": "reserved_1y",
+}
 _HARDWARE = ("gpu", "gpus_per_server", "gpu_fraction", "price_unit", "currency")
 _NO_PRICE_FROM_USD_PER_HOUR = 1e12  # our choice: beyond all the money there is, so a slip and no price
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\u202a-\u202e\u2066-\u2069]|^[=+@]")
@@ -44,6 +54,28 @@ class CheckedSheet:
             commitments=catalogue.commitments,
             spot=catalogue.spot,
         )
+
+
+def origins(row: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Source and date of each way of buying that a row has a price for: the price's own, else the row's."""
+    return {
+        way: tuple(row.get(f"{way}_{name}") or row[name] for name in ORIGIN)
+        for price, way in WAY_OF.items()
+        if row[price]
+    }
+
+
+def origin_cells(of_prices: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """The cells of a row that say where each price was read, and when.
+
+    The row's own are those of the on-demand price, or of the first other price where there is none.
+    """
+    of_row = of_prices.get("on_demand") or next(iter(of_prices.values()))
+    cells = dict(zip(ORIGIN, of_row))
+    for way in OWN_DATES:
+        own = of_prices.get(way, of_row)
+        cells |= {f"{way}_{name}": "" if mine == rows else mine for name, mine, rows in zip(ORIGIN, own, of_row)}
+    return cells
 
 
 def check_offers(sheet: Sheet, catalogue: Catalogue, file: str) -> CheckedSheet:
@@ -111,7 +143,7 @@ def _cell_faults(rows: _Rows, file: str):
         def fault(cell, name=name, kind=kind, required=required):
             if kind is str and _UNSAFE.search(cell):
                 return "catalogue_import.unsafe_text", {}
-            _, code, details = read_cell(cell, kind, required, dated=name == "as_of")
+            _, code, details = read_cell(cell, kind, required, dated=is_dated(name))
             return (code, details) if code else None
 
         for row, (code, details) in _where(rows.columns[name], fault):
@@ -188,10 +220,20 @@ def _merge(rows: _Rows):
             details = {"offer": " / ".join(key), "lines": lines, "column": name, "first": first, "second": second}
             yield from ((row, Message.of("catalogue_import.contradiction", **details)) for row in group)
             continue
-        for name in PRICES:
-            cells = rows.columns[name]
-            cells[group[0]] = next((cells[row] for row in group if cells[row]), "")
+        _bring_together(rows, group)
         yield from ((row, None) for row in group[1:])
+
+
+def _bring_together(rows: _Rows, group: list[int]) -> None:
+    """Give the first row of an offer each price from the first row that has it, with its source and date."""
+    names = (*PRICES, *ORIGIN, *OWN_ORIGINS)
+    each = [{name: rows.columns[name][row] for name in names} for row in group]
+    prices = {name: next((cells[name] for cells in each if cells[name]), "") for name in PRICES}
+    of_prices = {}
+    for cells in each:
+        of_prices = origins(cells) | of_prices
+    for name, cell in (prices | (origin_cells(of_prices) if of_prices else {})).items():
+        rows.columns[name][group[0]] = cell
 
 
 def _conflict(rows: _Rows, group: list[int]) -> tuple[str, str, str] | None:

@@ -16,6 +16,7 @@ from gpudash.result import Message
 from gpudash.units import HOURS_PER_MONTH
 
 _DERIVED = {"monthly": 1, "reserved_1y": 12, "reserved_3y": 36}
+OWN_DATES = ("spot", *_DERIVED)  # ways of buying whose price may have a source and date of its own
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,8 @@ class Offers:
     (provider, region, country). `kind` is that of the offer, which may differ from its provider's: RunPod rents out
     other people's machines as a marketplace and its own as a specialist. `gpu_fraction` is below 1 where a "GPU" is a
     slice of a card. `..._origin` is `catalogue`, `derived` (a published discount applied to the on-demand price) or
-    blank, and `..._source` names where it was read. `on_demand_per_hour` is the listed price in `currency`.
+    blank. `on_demand_per_hour` is the listed price in `currency`. `source`, `as_of` and `age_days` are those of the
+    on-demand price; the other prices have their own, see `source_of` and the like.
     """
 
     provider_names: tuple[str, ...]
@@ -53,9 +55,18 @@ class Offers:
     reserved_1y_origin: np.ndarray
     reserved_3y_origin: np.ndarray
     monthly_origin: np.ndarray
+    spot_source: np.ndarray
     reserved_1y_source: np.ndarray
     reserved_3y_source: np.ndarray
     monthly_source: np.ndarray
+    spot_as_of: np.ndarray
+    reserved_1y_as_of: np.ndarray
+    reserved_3y_as_of: np.ndarray
+    monthly_as_of: np.ndarray
+    spot_age_days: np.ndarray
+    reserved_1y_age_days: np.ndarray
+    reserved_3y_age_days: np.ndarray
+    monthly_age_days: np.ndarray
     interruption_fraction_per_month: np.ndarray
     age_days: np.ndarray
     secondary: np.ndarray
@@ -76,6 +87,22 @@ class Offers:
     def on_demand_usd_per_gpu_hour(self) -> np.ndarray:
         """On-demand price of one whole card: server price / (GPUs × fraction of a card)."""
         return read_only(self.on_demand_usd_per_hour / (self.gpus_per_server * self.gpu_fraction))
+
+    def usd_per_hour_of(self, way: str) -> np.ndarray:
+        """The price of one way of buying (`on_demand`, `spot`, `monthly`, `reserved_1y`, `reserved_3y`)."""
+        return getattr(self, f"{way}_usd_per_hour")
+
+    def source_of(self, way: str) -> np.ndarray:
+        """Where the price of one way of buying was read; blank where unpriced."""
+        return self.source if way == "on_demand" else getattr(self, f"{way}_source")
+
+    def as_of_of(self, way: str) -> np.ndarray:
+        """The date of the price of one way of buying; blank where unpriced."""
+        return self.as_of if way == "on_demand" else getattr(self, f"{way}_as_of")
+
+    def age_days_of(self, way: str) -> np.ndarray:
+        """The age of the price of one way of buying on the day of the snapshot; NaN where unpriced."""
+        return self.age_days if way == "on_demand" else getattr(self, f"{way}_age_days")
 
     def take(self, rows) -> "Offers":
         """These rows as offers of their own, in the given order; rows may repeat."""
@@ -122,7 +149,8 @@ def offers_of(
     """Offers of checked columns, named and typed as OfferRow declares them.
 
     Server price = listed price × GPUs if quoted per GPU; USD = listed / units per USD; a subscription's month is 730 h.
-    Age counts from the first day that `as_of` may mean to the snapshot's date.
+    Age counts from the first day that `as_of` may mean to the snapshot's date. A derived price is as old as the older
+    of the on-demand price and the discount.
     """
     text = {name: read_only(cells[name], object) for name in _TEXT}
     gpus_per_server = read_only(cells["gpus_per_server"], int)
@@ -142,9 +170,9 @@ def offers_of(
     on_demand = usd("on_demand_per_hour")
     provider_names, provider_row = _codes(cells["provider"])
     places, place_row = _codes(zip(cells["provider"], cells["region"], cells["country"]))
-    snapshot_day = date.fromisoformat(snapshot)
     gpu_row = {gpu: hardware.index(gpu) for gpu in set(cells["gpu"])}
-    age_days = {as_of: (snapshot_day - first_day(as_of)).days for as_of in set(cells["as_of"])}
+    spot_usd = usd("spot_per_hour")
+    others = _own_dates(cells, "spot", spot_usd) | _committed(cells, on_demand, listed, list(commitments))
     return Offers(
         provider_names=provider_names,
         places=places,
@@ -155,10 +183,11 @@ def offers_of(
         **{name: read_only(cells[name], float) for name in _NUMBERS},
         **{name: column for name, column in text.items() if name not in ("gpu", "price_unit")},
         on_demand_usd_per_hour=read_only(on_demand),
-        spot_usd_per_hour=read_only(usd("spot_per_hour")),
-        **_committed(cells, on_demand, listed, list(commitments)),
+        spot_usd_per_hour=read_only(spot_usd),
+        **{name: read_only(column) for name, column in others.items()},
+        **{f"{way}_age_days": _ages(others[f"{way}_as_of"], snapshot) for way in OWN_DATES},
         interruption_fraction_per_month=_interruptions(cells, list(spot)),
-        age_days=read_only([age_days[as_of] for as_of in cells["as_of"]], float),
+        age_days=_ages(cells["as_of"], snapshot),
         secondary=read_only(cells["secondary"], bool),
         date_estimated=read_only(cells["date_estimated"], bool),
     )
@@ -194,6 +223,22 @@ def _codes(values) -> tuple[tuple, np.ndarray]:
     return tuple(positions), read_only(rows, int)
 
 
+def _ages(dates, snapshot: str) -> np.ndarray:
+    """Days from each date to the snapshot's; NaN where it is blank."""
+    day = date.fromisoformat(snapshot)
+    days = {as_of: (day - first_day(as_of)).days if as_of else np.nan for as_of in set(dates)}
+    return read_only([days[as_of] for as_of in dates], float)
+
+
+def _own_dates(cells, way: str, price: np.ndarray) -> dict[str, np.ndarray]:
+    """Source and date of the prices of one way of buying: their own, else the row's; blank where unpriced."""
+    columns = {}
+    for name in ("source", "as_of"):
+        own, of_row = (np.array(cells[column], object) for column in (f"{way}_{name}", name))
+        columns[f"{way}_{name}"] = np.where(np.isnan(price), "", np.where(own == "", of_row, own))
+    return columns
+
+
 def _committed(cells, on_demand, listed, commitments) -> dict[str, np.ndarray]:
     """Committed prices: as listed, else on-demand × (1 - discount) if the provider publishes one for the GPU and term.
 
@@ -205,7 +250,7 @@ def _committed(cells, on_demand, listed, commitments) -> dict[str, np.ndarray]:
     for kind, term_months in _DERIVED.items():
         price = listed[kind].copy()
         origin = np.where(np.isnan(price), "", "catalogue").astype(object)
-        source = np.where(np.isnan(price), "", np.array(cells["source"], object))
+        source, as_of = _own_dates(cells, kind, price).values()
         of_term = [row for row in usable if row.term_months == term_months]
         possible = {server: [row for row in of_term if _covers(row, *server)] for server in set(servers)}
         for row in np.flatnonzero(np.isnan(price) & ~np.isnan(on_demand)):
@@ -214,8 +259,10 @@ def _committed(cells, on_demand, listed, commitments) -> dict[str, np.ndarray]:
             if found:
                 price[row] = on_demand[row] * (1 - found.discount_fraction)
                 origin[row], source[row] = "derived", found.source
-        columns |= {f"{kind}_usd_per_hour": price, f"{kind}_origin": origin, f"{kind}_source": source}
-    return {name: read_only(column) for name, column in columns.items()}
+                as_of[row] = min(found.as_of, cells["as_of"][row], key=first_day)
+        columns |= {f"{kind}_usd_per_hour": price, f"{kind}_origin": origin}
+        columns |= {f"{kind}_source": source, f"{kind}_as_of": as_of}
+    return columns
 
 
 def _covers(entry: Commitment, provider: str, currency: str, gpu: str) -> bool:

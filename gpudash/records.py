@@ -3,7 +3,8 @@
 A class is the only description of its file: the field names are the columns, the annotations their types.
 `str` without a default may not be blank; `float` is a finite number or blank (NaN, not sourced); `int` is a whole
 number above zero; `bool` is `yes` or blank; a `Literal` lists what is allowed; `Price` is a number, and anything
-else is unpriced (NaN); a field named `as_of` is a date (year, month or day).
+else is unpriced (NaN); a field named `as_of` or `..._as_of` is a date (year, month or day). A column with a default may
+be absent, so that snapshots written before it was added can still be read.
 """
 
 import math
@@ -79,6 +80,11 @@ class GpuAlias:
 
 @dataclass(frozen=True)
 class OfferRow:
+    """`source` and `as_of` are those of the on-demand price (of every price where there is none).
+
+    A price that was read elsewhere or on another day has its own; the 1-year ones count for a 1-year subscription too.
+    """
+
     provider: str
     instance: str
     gpu: str
@@ -102,6 +108,14 @@ class OfferRow:
     source: str
     as_of: str
     notes: str = ""
+    spot_source: str = ""
+    spot_as_of: str = ""
+    monthly_source: str = ""
+    monthly_as_of: str = ""
+    reserved_1y_source: str = ""
+    reserved_1y_as_of: str = ""
+    reserved_3y_source: str = ""
+    reserved_3y_as_of: str = ""
 
     OPTIONAL = ("country",)
 
@@ -354,25 +368,32 @@ def parse_columns(path: Path, cls) -> tuple[dict[str, list], list[Message]]:
     """
     cells = read_columns(path)
     declared = columns_of(cls)
-    missing = [name for name, _, _ in declared if name not in cells]
+    may_be_absent = {field.name for field in fields(cls) if field.default is not MISSING}
+    missing = [name for name, _, _ in declared if name not in cells and name not in may_be_absent]
     unknown = [name for name in cells if name not in {name for name, _, _ in declared}]
     if missing or unknown:
         differing = {"missing": ", ".join(missing), "unknown": ", ".join(unknown)}
         return {}, [Message.of("catalogue.columns", file=path.name, **differing)]
     faults: list[Message] = []
-    columns = {}
+    columns, blank = {}, [""] * len(next(iter(cells.values())))
     for name, kind, required in declared:
-        columns[name] = list(_values(cells[name], kind, required, {"file": path.name, "column": name}, faults))
+        place = {"file": path.name, "column": name}
+        columns[name] = list(_values(cells.get(name, blank), kind, required, place, faults))
     return columns, faults
 
 
 def _values(cells, kind, required, place, faults) -> Iterator:
     """Each cell as a value of its column's type; a bad one is None and adds a message to `faults`."""
     for line, cell in enumerate(cells, start=2):
-        value, fault, details = read_cell(cell, kind, required, dated=place["column"] == "as_of")
+        value, fault, details = read_cell(cell, kind, required, dated=is_dated(place["column"]))
         if fault:
             faults.append(Message.of(fault, **place, line=line, **details))
         yield value
+
+
+def is_dated(column: str) -> bool:
+    """Whether a column holds dates."""
+    return column.endswith("as_of")
 
 
 def read_cell(cell: str, kind, required: bool, *, dated: bool = False) -> tuple[object, str, dict]:
@@ -387,7 +408,7 @@ def read_cell(cell: str, kind, required: bool, *, dated: bool = False) -> tuple[
         return None, "catalogue.blank", {}
     try:
         value = read(cell)
-        if dated:
+        if dated and (cell or required):
             first_day(cell)
     except (ValueError, KeyError):
         return None, f"catalogue.not_a_{_ALLOWED.get(kind, 'date')}", {"value": cell}

