@@ -10,7 +10,7 @@ from gpudash.demand import Load, requests_load, weekly_shape
 from gpudash.engines import engine_name
 from gpudash.errors import GpudashError
 from gpudash.model import Model, custom_model, load_model, load_precision
-from gpudash.result import Assumption, Message
+from gpudash.result import Assumption, Choice, Message
 from gpudash.scenario import SOURCED_DEFAULTS, Scenario
 from gpudash.units import MONTHS_PER_YEAR
 
@@ -53,6 +53,13 @@ class Known:
     def counts_samples(self) -> bool:
         """Whether the work is counted in samples (images) instead of tokens."""
         return self.model.family in SAMPLE_FAMILIES
+
+    @cached_property
+    def ways(self) -> tuple[str, ...]:
+        """Ways of buying that are allowed."""
+        purchase = self.scenario.purchase
+        spot = ("spot",) if self.is_training or purchase.spot_fraction > 0 else ()
+        return ("on_demand", *purchase.terms, *spot)
 
     @cached_property
     def weekly_shape(self) -> np.ndarray:
@@ -167,3 +174,21 @@ def ledger(known: Known) -> tuple[Assumption, ...]:
         shape = catalogue.traffic_shapes[scenario.traffic.shape]
         entries.append(Assumption("traffic.shape", shape.shape, "", "catalogue", shape.source, shape.as_of))
     return tuple(entries)
+
+
+def price_entries(known: Known, choice: Choice) -> tuple[Assumption, ...]:
+    """The prices that a choice pays, per server and hour before any negotiated discount, each with its own date."""
+    offers = known.catalogue.offers
+    offer = int(np.flatnonzero(offers.id == choice.id)[0])
+    return tuple(
+        Assumption(
+            f"price.{way}",
+            float(offers.usd_per_hour_of(way)[offer]),
+            "USD",
+            str(offers.origin_of(way)[offer]),
+            str(offers.source_of(way)[offer]),
+            str(offers.as_of_of(way)[offer]),
+        )
+        for way, share in choice.purchase_split.items()
+        if share > 0
+    )

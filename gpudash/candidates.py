@@ -230,13 +230,23 @@ def _provider_facts(gates: Gates, known, offers) -> None:
     check(
         models is not None, "candidates.pretrained_models", lambda fact: fact.pretrained_models >= models, needed=models
     )
-    if wishes.maximum_price_age_days is not None:
-        old = offers.age_days > wishes.maximum_price_age_days
-        gates.refuse_each(
-            old,
-            offers.age_days,
-            lambda age: Message.of("candidates.price_age", age=int(age), allowed=wishes.maximum_price_age_days),
-        )
+    _price_ages(gates, known, offers)
+
+
+def _price_ages(gates: Gates, known, offers) -> None:
+    """An offer falls if every price of an allowed way of buying is too old; a younger one may still be paid."""
+    allowed = known.scenario.requirements.maximum_price_age_days
+    if allowed is None:
+        return
+    ages = np.vstack(
+        [np.where(np.isnan(offers.usd_per_hour_of(way)), np.inf, offers.age_days_of(way)) for way in known.ways]
+    )
+    youngest = ages.min(axis=0)
+    gates.refuse_each(
+        np.isfinite(youngest) & (youngest > allowed),
+        youngest,
+        lambda age: Message.of("candidates.price_age", age=int(age), allowed=allowed),
+    )
 
 
 def _hardware_facts(gates: Gates, known, offers, shapes: Shapes) -> None:

@@ -11,7 +11,7 @@ from gpudash import records
 from gpudash.catalogue import Catalogue, load_catalogue, snapshots
 from gpudash.errors import GpudashError
 from gpudash.hardware import read_hardware
-from gpudash.offers import reference_faults
+from gpudash.offers import OWN_DATES, reference_faults
 from gpudash.records import Price, parse_columns
 from gpudash.result import Message
 from gpudash.tables import DATA, read_columns, read_yaml
@@ -188,9 +188,11 @@ def check_fractions(catalogue: Catalogue) -> Iterator[Message]:
 
 def check_dates(catalogue: Catalogue) -> Iterator[Message]:
     """No price is younger than the snapshot that holds it."""
-    for row in np.flatnonzero(catalogue.offers.age_days < 0):
-        offer, as_of = catalogue.offers.id[row], catalogue.offers.as_of[row]
-        yield Message.of("catalogue.future", offer=offer, as_of=as_of, snapshot=catalogue.snapshot)
+    offers = catalogue.offers
+    for way in ("on_demand", *OWN_DATES):
+        for row in np.flatnonzero(offers.age_days_of(way) < 0):
+            as_of = offers.as_of_of(way)[row]
+            yield Message.of("catalogue.future", offer=offers.id[row], as_of=as_of, snapshot=catalogue.snapshot)
 
 
 _CHECKS = (

@@ -7,6 +7,7 @@ from gpudash.finance import npv_usd, tax_usd
 from gpudash.frameworks import (
     FrameworkScores,
 )
+from gpudash.freshness import oldest_used
 from gpudash.offers import offer_id
 from gpudash.purchase_mix import KINDS
 from gpudash.recommendation import Order
@@ -44,6 +45,7 @@ class Chooser:
         shape = self.shapes.of_offer[offer]
         served = {kind: float(costs.served_hours[kind][candidate]) for kind in KINDS}
         hours = sum(served.values())
+        (oldest,), (age_days,) = oldest_used(offers, np.array([offer]), {k: np.array([h]) for k, h in served.items()})
         tco = float(costs.tco_usd[candidate])
         monthly = tco / purchase.horizon_months
         gpus = int(offers.gpus_per_server[offer])
@@ -87,8 +89,8 @@ class Chooser:
             score=float(self.scores.scores[candidate]),
             rank=int(self.scores.ranks[candidate]),
             within_budget=budget is None or monthly <= budget,
-            price_as_of=str(offers.as_of[offer]),
-            price_age_days=int(offers.age_days[offer]),
+            price_as_of=str(offers.as_of_of(oldest)[offer]),
+            price_age_days=int(age_days),
             on_demand_usd_per_hour=_number(offers.on_demand_usd_per_hour[offer]),
             spot_usd_per_hour=_number(offers.spot_usd_per_hour[offer]),
             reserved_1y_usd_per_hour=_number(offers.reserved_1y_usd_per_hour[offer]),

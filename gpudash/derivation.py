@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpudash.assumptions import Known, assume
+from gpudash.assumptions import Known, assume, price_entries
 from gpudash.choice import served_tokens_per_month
 from gpudash.purchase_mix import KINDS
-from gpudash.result import Choice, Result
+from gpudash.result import Assumption, Choice, Result
 from gpudash.sizing import Shapes
 from gpudash.tco import total_costs
 from gpudash.uncertainty import sized_at
@@ -37,8 +37,7 @@ class Derivation:
     """
 
     usd_by_kind: dict[str, float]
-    usd_per_hour_by_way: dict[str, float]  # list prices of a server, of the ways that are used
-    price_source: str
+    prices: tuple[Assumption, ...]  # list prices of a server, of the ways of buying that are used
     gpu_hours: float  # of servers that work
     seconds: float  # of the whole time
     peak_requests_per_s: float | None  # of the first month, with the room for bursts
@@ -63,8 +62,7 @@ def derivation(result: Result) -> Derivation | None:
     seconds_per_month = HOURS_PER_MONTH * SECONDS_PER_HOUR
     return Derivation(
         usd_by_kind={kind: amount for kind, amount in usd.items() if amount},
-        usd_per_hour_by_way=_rates(choice),
-        price_source=str(known.catalogue.offers.source[_row(known, choice)]),
+        prices=price_entries(known, choice),
         gpu_hours=choice.tco_usd / choice.cost_per_gpu_hour_usd if choice.cost_per_gpu_hour_usd else 0.0,
         seconds=len(months) * seconds_per_month,
         peak_requests_per_s=None if known.is_training else float(known.load.requests_per_s[0].max()),
@@ -102,8 +100,3 @@ def _usd_per_month(known: Known, choice: Choice) -> Iterator[float | None]:
 
 def _row(known: Known, choice: Choice) -> int:
     return int(np.flatnonzero(known.catalogue.offers.id == choice.id)[0])
-
-
-def _rates(choice: Choice) -> dict[str, float]:
-    names = {kind: f"{kind}_usd_per_hour" for kind in KINDS} | {"monthly": "monthly_subscription_usd_per_hour"}
-    return {kind: getattr(choice, name) for kind, name in names.items() if choice.purchase_split.get(kind)}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpudash import energy
-from gpudash.assumptions import Known, assume, ledger
+from gpudash.assumptions import Known, assume, ledger, price_entries
 from gpudash.candidates import Gates, gate_before_sizing, gate_costs, gate_sizing
 from gpudash.catalogue import Catalogue
 from gpudash.choice import Chooser
@@ -107,9 +107,12 @@ def evaluate(scenario: Scenario, catalogue: Catalogue, stages: Stages | None = N
         lower_precision=stages.optional("lower_precision", (), _lower_precision, known, winner),
         uncertainty=None,
         flips=None,
-        assumptions=ledger(known)
-        + stages.optional("energy", (), energy.ledger, known)
-        + (own.assumptions if own else ()),
+        assumptions=(
+            *ledger(known),
+            *(() if focus is None else price_entries(known, choose(focus))),
+            *stages.optional("energy", (), energy.ledger, known),
+            *(own.assumptions if own else ()),
+        ),
         warnings=_warnings(solved, winner, named[0], first, stages),  # last: it says which stages failed
     )
 

@@ -59,6 +59,25 @@ def outdated_prices(offers) -> OutdatedPrices:
     return OutdatedPrices(is_older & is_cheaper, group_of, newest)
 
 
+def oldest_used(offers, rows, served_hours) -> tuple[np.ndarray, np.ndarray]:
+    """The way of buying with the oldest price among those that serve hours, and its age, for each of the rows.
+
+    `served_hours`: way of buying -> hours of each row. Nothing bought: the row's on-demand price.
+    """
+    ways = ("on_demand", *(way for way in served_hours if way != "on_demand"))
+    ages = np.vstack([np.where(served_hours[way] > 0, offers.age_days_of(way)[rows], -np.inf) for way in ways])
+    oldest = ages.argmax(axis=0)
+    age_days = ages[oldest, np.arange(len(rows))]
+    is_used = np.isfinite(age_days)
+    return np.array(ways, object)[oldest], np.where(is_used, age_days, offers.age_days[rows])
+
+
+def young_enough_usd_per_hour(offers, way: str, oldest_days: float | None) -> np.ndarray:
+    """Prices of one way of buying to reckon with: NaN where older than allowed (None: any age will do)."""
+    price = usable_spot_usd_per_hour(offers) if way == "spot" else offers.usd_per_hour_of(way)
+    return price if oldest_days is None else np.where(offers.age_days_of(way) > oldest_days, np.nan, price)
+
+
 AGES = ("fresh", "ageing", "stale")
 
 

@@ -92,6 +92,10 @@ class Offers:
         """The price of one way of buying (`on_demand`, `spot`, `monthly`, `reserved_1y`, `reserved_3y`)."""
         return getattr(self, f"{way}_usd_per_hour")
 
+    def origin_of(self, way: str) -> np.ndarray:
+        """`catalogue` or `derived` (a discount off the on-demand price); blank where a commitment is unpriced."""
+        return getattr(self, f"{way}_origin") if way in _DERIVED else np.full(len(self), "catalogue", object)
+
     def source_of(self, way: str) -> np.ndarray:
         """Where the price of one way of buying was read; blank where unpriced."""
         return self.source if way == "on_demand" else getattr(self, f"{way}_source")

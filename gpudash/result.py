@@ -88,7 +88,7 @@ class Choice:
     score: float
     rank: int
     within_budget: bool
-    price_as_of: str
+    price_as_of: str  # of the oldest of the prices that are paid
     price_age_days: int
     on_demand_usd_per_hour: float | None
     spot_usd_per_hour: float | None

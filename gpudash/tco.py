@@ -12,20 +12,27 @@ import numpy as np
 from gpudash.demand import firm_servers, inference_servers, run_hours_per_month
 from gpudash.extras import Extras, extras_of, support_usd_per_month
 from gpudash.finance import npv_usd, tax_usd
-from gpudash.freshness import usable_spot_usd_per_hour
+from gpudash.freshness import young_enough_usd_per_hour
 from gpudash.layers import Layers, layers
-from gpudash.purchase_mix import KINDS, Plan, best_mix, mean_time_between_interruptions_h, plan, spot_rework_fraction
+from gpudash.purchase_mix import (
+    COMMITMENTS,
+    KINDS,
+    Plan,
+    best_mix,
+    mean_time_between_interruptions_h,
+    plan,
+    spot_rework_fraction,
+)
 from gpudash.result import Bill, Demand, TcoMonth
 from gpudash.units import HOURS_PER_MONTH, MONTHS_PER_YEAR
 
-TERMS = ("monthly", "reserved_1y", "reserved_3y")
 _ROUNDING = 1e-9  # a lower bound must not lie above the cost by rounding
 
 
 @dataclass(frozen=True)
 class Prices:
-    """What each candidate pays per server-hour: negotiated discounts taken off once, spot with its rework, terms that
-    are not allowed blank. One entry per candidate, NaN where not sold."""
+    """What each candidate pays per server-hour: negotiated discounts taken off once, spot with its rework, ways of
+    buying that are not allowed and prices that are too old blank. One entry per candidate, NaN where not sold."""
 
     on_demand_usd_per_hour: np.ndarray
     spot_usd_per_hour: np.ndarray
@@ -228,25 +235,16 @@ def demand_result(known, shapes, sized, costs: Costs, candidate: int) -> Demand:
 
 
 def _prices(known, rows: np.ndarray) -> Prices:
-    offers, purchase = known.catalogue.offers, known.scenario.purchase
-    paid = paid_fraction(known, rows)
-    rework = _rework_fraction(known, rows)
-    if known.is_training or purchase.spot_fraction > 0:
-        spot = usable_spot_usd_per_hour(offers)[rows] * paid * (1 + rework)
-    else:
-        spot = np.full(len(rows), np.nan)
-    terms = {
-        term: getattr(offers, f"{term}_usd_per_hour")[rows] * paid
-        if term in purchase.terms
+    offers, oldest_days = known.catalogue.offers, known.scenario.requirements.maximum_price_age_days
+    paid, rework = paid_fraction(known, rows), _rework_fraction(known, rows)
+    prices = {
+        way: young_enough_usd_per_hour(offers, way, oldest_days)[rows] * paid
+        if way in known.ways
         else np.full(len(rows), np.nan)
-        for term in TERMS
+        for way in KINDS
     }
-    return Prices(
-        on_demand_usd_per_hour=offers.on_demand_usd_per_hour[rows] * paid,
-        spot_usd_per_hour=spot,
-        rework_fraction=rework,
-        **{f"{term}_usd_per_hour": price for term, price in terms.items()},
-    )
+    prices["spot"] = prices["spot"] * (1 + rework)
+    return Prices(rework_fraction=rework, **{f"{way}_usd_per_hour": price for way, price in prices.items()})
 
 
 def paid_fraction(known, rows: np.ndarray) -> np.ndarray:
@@ -358,6 +356,6 @@ def _support(known, rows: np.ndarray, spend_usd_per_month: np.ndarray) -> np.nda
 
 def peak_usd_per_hour(costs: Costs) -> np.ndarray:
     """What a candidate costs in its busiest hour of month 1: all servers at the dearest rate it can be asked to pay."""
-    rates = np.vstack([getattr(costs.prices, f"{kind}_usd_per_hour") for kind in ("on_demand", *TERMS)])
+    rates = np.vstack([getattr(costs.prices, f"{kind}_usd_per_hour") for kind in ("on_demand", *COMMITMENTS)])
     rate = np.where(np.isnan(rates[0]), np.nanmax(np.nan_to_num(rates, nan=0.0), axis=0), rates[0])
     return costs.servers * rate

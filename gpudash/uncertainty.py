@@ -205,20 +205,17 @@ class Field:
         catalogue, factors = self.known.catalogue, rules()["factors"]
         offers = catalogue.offers
         per_month = factors["list_price"]["log_deviation_per_root_month"]
-        months = np.nan_to_num(offers.age_days) / 30
-        drift = np.array([per_month[kind] for kind in offers.kind]) * np.sqrt(months)
+        drift = np.array([per_month[kind] for kind in offers.kind]) * deviations.list_price[self.pair_row]
         foreign = np.where(self.currencies == "USD", 0.0, deviations.exchange_rate)
-        listed = np.exp(drift * deviations.list_price[self.pair_row])
-        listed *= factors["discount"]["p90_factor"] ** (deviations.discount[offers.provider_row] / P90)
-        listed *= factors["exchange_rate"]["p90_factor"] ** (foreign[self.currency_row] / P90)
-        spot = listed * factors["spot_price"]["p90_factor"] ** (deviations.spot_price[self.pair_row] / P90)
-        prices = {
-            f"{kind}_usd_per_hour": read_only(
-                getattr(offers, f"{kind}_usd_per_hour") * (spot if kind == "spot" else listed)
-            )
-            for kind in KINDS
-        }
-        return catalogue.with_offers(replace(offers, **prices))
+        every = factors["discount"]["p90_factor"] ** (deviations.discount[offers.provider_row] / P90)
+        every = every * factors["exchange_rate"]["p90_factor"] ** (foreign[self.currency_row] / P90)
+        prices = {}
+        for way in KINDS:
+            months = np.nan_to_num(offers.age_days_of(way)) / 30
+            prices[way] = offers.usd_per_hour_of(way) * np.exp(drift * np.sqrt(months)) * every
+        prices["spot"] *= factors["spot_price"]["p90_factor"] ** (deviations.spot_price[self.pair_row] / P90)
+        columns = {f"{way}_usd_per_hour": read_only(price) for way, price in prices.items()}
+        return catalogue.with_offers(replace(offers, **columns))
 
     def _roles(self, solved: Solved, ranked: np.ndarray) -> dict[str, int]:
         roles = dict(zip(("winner", "runner_up"), ranked.tolist()))

@@ -729,3 +729,20 @@ def test_whatever_is_damaged_in_a_file_is_answered_with_rows_and_sentences(kind)
         else:
             sentences = [Text("zh").say(row.because) for row in (*report.refused, *report.notes)]
         assert all(sentences)
+
+
+def test_rows_of_one_offer_that_were_read_on_different_days_keep_a_date_for_each_price():
+    spot = {"on_demand_per_hour": "", "spot_per_hour": "0.30", "as_of": "2026-06-01", "source": "an older list"}
+    offers = own({}, spot).offers
+    assert len(offers) == 1
+    assert (offers.as_of[0], offers.spot_as_of[0]) == ("2026-11-01", "2026-06-01")
+    assert (offers.source[0], offers.spot_source[0]) == ("offer of our supplier", "an older list")
+    assert offers.spot_age_days[0] > offers.age_days[0]
+
+
+def test_a_sheet_may_state_a_date_for_each_price_and_a_bad_one_is_refused_with_its_column():
+    offers = own({"reserved_1y_per_hour": "0.5", "reserved_1y_as_of": "2026-03"}).offers
+    assert (offers.reserved_1y_as_of[0], offers.as_of[0]) == ("2026-03", "2026-11-01")
+    assert not offers.spot_as_of[0] and np.isnan(offers.spot_age_days[0])
+    (refused,) = own({"reserved_1y_per_hour": "0.5", "reserved_1y_as_of": "last spring"}).refused
+    assert "reserved_1y_as_of" in Text("en").say(refused.because)

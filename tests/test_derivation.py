@@ -42,10 +42,9 @@ def test_the_cost_over_the_tokens_and_over_the_hours_are_the_unit_costs(chat):
 
 def test_a_listed_price_stands_for_each_way_that_is_used(chat):
     parts = derivation(chat)
-    assert parts.usd_per_hour_by_way.keys() == {
-        way for way, share in chat.recommendation.purchase_split.items() if share
-    }
-    assert all(rate > 0 for rate in parts.usd_per_hour_by_way.values())
+    paid = {f"price.{way}" for way, share in chat.recommendation.purchase_split.items() if share}
+    assert {price.name for price in parts.prices} == paid
+    assert all(price.value > 0 and price.source and price.as_of for price in parts.prices)
 
 
 def test_slow_cards_cost_more_and_fast_ones_less(chat):

@@ -193,8 +193,7 @@ def test_each_headline_number_opens_to_a_formula_that_ends_in_it(chat, language)
     for lines, metric in zip(opened[:3], shown):
         assert any(metric.value in line for line in lines)
     assert any(text.number(chat.recommendation.gpus) in line for line in opened[3])
-    source = parts_of(chat).price_source
-    assert any(source in line for line in opened[0])
+    assert all(any(price.source in line for line in opened[0]) for price in parts_of(chat).prices)
 
 
 def test_the_funnel_begins_with_all_offers_and_never_grows(chat):

@@ -83,3 +83,45 @@ def test_a_spot_price_at_an_eighth_of_the_on_demand_price_is_doubted():
     one = offers.take(row)
     cheap = replace(one, spot_usd_per_hour=one.on_demand_usd_per_hour * 0.12)
     assert price_doubts(cheap).tolist() == ["spot_outlier"]
+
+
+def test_every_price_that_is_paid_is_judged_by_its_own_date():
+    """The T4 of Azure is listed on demand on 2026-10-01; its spot price was read on 2026-09-06 elsewhere."""
+    wishes = {"workload": {"kind": "batch", "model": "bge-large-en-v1.5"}, "purchase": {"spot_fraction": 1}}
+    result = evaluate(Scenario.read(wishes | {"requirements": {"providers_in": ["Azure"]}}), CATALOGUE)
+    offers = CATALOGUE.offers
+    for choice in result.alternatives:
+        offer = list(offers.id).index(choice.id)
+        paid = {way: offers.age_days_of(way)[offer] for way, share in choice.purchase_split.items() if share > 0}
+        assert choice.price_age_days == max(paid.values())
+        assert choice.price_as_of == offers.as_of_of(max(paid, key=paid.get))[offer]
+    entries = {entry.name: entry for entry in result.assumptions if entry.name.startswith("price.")}
+    winner, offer = result.recommendation, list(offers.id).index(result.recommendation.id)
+    assert entries.keys() == {f"price.{way}" for way, share in winner.purchase_split.items() if share > 0}
+    assert (winner.price_as_of, entries["price.spot"].as_of, offers.as_of[offer]) == ("2026-09-06",) * 2 + (
+        "2026-10-01",
+    )
+
+
+def test_a_price_older_than_allowed_is_not_paid_although_another_of_the_offer_is_young_enough():
+    offers = CATALOGUE.offers
+    two_dates = offers.spot_age_days > offers.age_days + 90
+    assert two_dates.sum() >= 20
+    wishes = {"workload": {"kind": "batch"}, "purchase": {"spot_fraction": 1}}
+    limit = int(offers.age_days[two_dates].max())
+    names = set(offers.id[two_dates & (offers.spot_age_days > limit)])
+    result = evaluate(Scenario.read(wishes | {"requirements": {"maximum_price_age_days": limit}}), CATALOGUE)
+    assert result.alternatives and all(choice.price_age_days <= limit for choice in result.alternatives)
+    assert not any(choice.purchase_split["spot"] for choice in result.alternatives if choice.id in names)
+    fallen = {
+        offers.id[row]: result.rejected.reasons[reason].code
+        for row, reason in zip(result.rejected.offer_rows, result.rejected.reason_of)
+    }
+    assert not any(fallen.get(name) == "candidates.price_age" for name in names)
+
+
+def test_a_derived_price_is_as_old_as_the_older_of_list_price_and_discount():
+    offers = CATALOGUE.offers
+    derived = offers.reserved_1y_origin == "derived"
+    assert (offers.reserved_1y_age_days[derived] >= offers.age_days[derived]).all()
+    assert (offers.reserved_1y_age_days[derived] > offers.age_days[derived]).any()

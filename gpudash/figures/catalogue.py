@@ -13,7 +13,7 @@ from gpudash.figures._money import money_of
 from gpudash.figures._table import Table, table
 from gpudash.figures._theme import GREY, QUIET, figure, plain, provider_colours
 from gpudash.freshness import AGES, age_badges, price_doubts
-from gpudash.offers import Offers
+from gpudash.offers import OWN_DATES, Offers
 from gpudash.result import Result
 from gpudash.text import Text
 
@@ -49,6 +49,7 @@ class _Seen:
     age_days: np.ndarray
     badge: np.ndarray
     doubt: np.ndarray
+    since_days: int  # from the snapshot to the day that ages count to
 
 
 def _seen(chosen: Chosen, result: Result, text: Text) -> _Seen:
@@ -67,7 +68,7 @@ def _seen(chosen: Chosen, result: Result, text: Text) -> _Seen:
     since = (chosen.today - date.fromisoformat(result.snapshot)).days if chosen.today else 0
     age_days = offers.age_days + since
     price = money_of(result, text).amount(offers.on_demand_usd_per_hour / divisor)
-    return _Seen(offers, gpu, price, divisor, age_days, age_badges(age_days), doubt)
+    return _Seen(offers, gpu, price, divisor, age_days, age_badges(age_days), doubt, since)
 
 
 def prices(chosen: Chosen, result: Result, text: Text) -> go.Figure | None:
@@ -164,6 +165,18 @@ def _check(seen: _Seen, row: int, text: Text) -> str:
     return text("catalogue_page.age_and_doubt", age=age, doubt=text(f"catalogue_page.doubt_{seen.doubt[row]}"))
 
 
+def _checks(seen: _Seen, row: int, text: Text) -> str:
+    """The badges of an offer, with the age of each price that has a date of its own."""
+    offers, said = seen.offers, _check(seen, row, text)
+    for way in OWN_DATES:
+        as_of = offers.as_of_of(way)[row]
+        if as_of and as_of != offers.as_of[row]:
+            days = offers.age_days_of(way)[row] + seen.since_days
+            age = text(f"catalogue_page.age_{age_badges(days)}", days=text.number(int(days)))
+            said = text("catalogue_page.checks", checks=said, way=text(f"common.way.{way}"), age=age)
+    return said
+
+
 def _finding(chosen: Chosen, seen: _Seen, most_offered: str, result: Result, text: Text) -> str:
     """Whether the answer's price is a good one for its GPU; without it, what half of the most offered GPU costs."""
     currency, choice = result.scenario.finance.currency, leading(result)
@@ -212,7 +225,7 @@ def offers(chosen: Chosen, result: Result, text: Text) -> Table:
         values = [None if np.isnan(amount) else float(amount) for amount in listed(amounts)]
         columns.append((text(f"common.way.{way}"), values, "number"))
     columns += [
-        (text("catalogue_page.column_check"), [_check(seen, row, text) for row in order]),
+        (text("catalogue_page.column_check"), [_checks(seen, row, text) for row in order]),
         (text("catalogue_page.column_date"), [dates[as_of] for as_of in listed(shown.as_of)]),
         (text("catalogue_page.column_source"), listed(shown.source)),
     ]

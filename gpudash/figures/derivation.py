@@ -54,11 +54,16 @@ def _sum(parts: Derivation, result: Result, text: Text) -> str:
 def _rates(parts: Derivation, choice: Choice, result: Result, text: Text) -> str:
     money = money_of(result, text)
     rates = [
-        text("derivation.rate", rate=money(usd), way=text(f"common.way.{way}"))
-        for way, usd in parts.usd_per_hour_by_way.items()
+        text(
+            "derivation.rate",
+            rate=money(price.value),
+            way=text(f"common.way.{price.name.removeprefix('price.')}"),
+            date=text.date(price.as_of),
+            source=price.source,
+        )
+        for price in parts.prices
     ]
-    date, source = text.date(choice.price_as_of), parts.price_source
-    return text("derivation.rates", name=short_name(choice), rates=text.value(rates), date=date, source=source)
+    return text("derivation.rates", name=short_name(choice), rates=text.value(rates))
 
 
 def _total(parts: Derivation, result: Result, text: Text) -> list[str]:
