@@ -20,7 +20,7 @@ def main() -> None:
         for row in range(ROWS)
         for provider, instance, *rest in [rows[row % len(rows)]]
     ]
-    files = {"CSV": as_csv(heading, larger), "Parquet": as_parquet(heading, larger)}
+    files = {"CSV": as_csv(heading, larger), "XLSX": as_xlsx(heading, larger), "Parquet": as_parquet(heading, larger)}
     del larger
     for kind, content in files.items():
         start, computed = time.perf_counter(), time.process_time()
@@ -35,6 +35,17 @@ def as_csv(heading: list[str], rows: list[list[str]]) -> bytes:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([heading, *rows])
     return text.getvalue().encode()
+
+
+def as_xlsx(heading: list[str], rows: list[list[str]]) -> bytes:
+    from openpyxl import Workbook
+
+    book, content = Workbook(write_only=True), io.BytesIO()
+    page = book.create_sheet()
+    for row in (heading, *rows):
+        page.append([cell or None for cell in row])
+    book.save(content)
+    return content.getvalue()
 
 
 def as_parquet(heading: list[str], rows: list[list[str]]) -> bytes:

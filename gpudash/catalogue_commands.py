@@ -39,7 +39,7 @@ def import_sheet(options: Namespace, text: Text) -> dict:
     from gpudash.catalogue_import import import_offers
     from gpudash.catalogue_refresh import add_to_catalogue
     from gpudash.import_answers import MAPPED, Answers
-    from gpudash.sheets import MEGABYTES
+    from gpudash.sheet_limits import MEGABYTES
 
     content = read_bytes(options.file, MEGABYTES)
     answers = _named("--answer", options.answer, tuple(field.name for field in fields(Answers)))

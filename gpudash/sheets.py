@@ -5,40 +5,17 @@ Every refusal is a sentence. What a file is, its first bytes decide and not its 
 
 import csv
 import io
-import lzma
-import struct
-import zipfile
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 
 from gpudash.errors import GpudashError
 from gpudash.result import Message
+from gpudash.sheet_limits import CELLS, CHARACTERS, COLUMNS, MEGABYTES, ROWS, UNPACKED_MEGABYTES
+from gpudash.workbook import damaged, workbook_rows
 
-# Limits of our choice: the largest price list known to us (one cloud, all regions) has 60,000 rows and 25 MB.
-MEGABYTES = 60
-UNPACKED_MEGABYTES = 120
-ROWS = 250_000
-COLUMNS = 100
-CELLS = 8_000_000
-CHARACTERS = 2_000
 _ROWS_AT_ONCE = 5_000
-
-# What the standard library raises for a damaged, encrypted or unknown zip.
-ARCHIVE_ERRORS = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    struct.error,
-    NotImplementedError,
-    RuntimeError,
-    EOFError,
-    OSError,
-    ValueError,
-    OverflowError,
-)
-
 _DELIMITERS = ",;\t|"
 _OTHER_KINDS = {
     b"\xd0\xcf\x11\xe0": "XLS",
@@ -205,53 +182,8 @@ def _chinese(content: bytes, file_name: str) -> str:
 
 
 def _xlsx_rows(content: bytes, file_name: str, sheet: str | None) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a workbook's sheet, as the values last calculated; formulas are never evaluated."""
-    from openpyxl import load_workbook
-
-    _check_archive(content, file_name)
-    try:
-        book = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
-        names = [page.title for page in book.worksheets]
-        if len(names) != 1 and sheet not in names:
-            raise GpudashError("catalogue_import.sheet", file=file_name, sheets=", ".join(names) or "-")
-        page = book[sheet or names[0]]
-        width = 0
-        page.reset_dimensions()  # what the file declares may be a million empty rows of 16,384 columns
-        for line, row in enumerate(page.iter_rows(values_only=True), start=1):
-            if line > ROWS:
-                raise GpudashError("catalogue_import.too_many_rows", file=file_name, limit=ROWS, cells=CELLS)
-            if len(row) > 10 * COLUMNS:
-                raise GpudashError("catalogue_import.too_many_columns", file=file_name, limit=COLUMNS)
-            cells = [_text(value) for value in row[: COLUMNS + 1]]
-            width = width or len(cells)
-            if any(cells):
-                yield line, cells + [""] * (width - len(cells))
-    except GpudashError:
-        raise
-    except Exception as error:  # openpyxl answers a damaged workbook with whatever its parts raise
-        raise GpudashError("catalogue_import.damaged", file=file_name, kind="XLSX", problem=_short(error)) from None
-
-
-def _check_archive(content: bytes, file_name: str) -> None:
-    """A workbook whose parts unpack to a bounded size, hold no document type, and are a workbook at all."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            parts = archive.infolist()
-            if len(parts) > 1000 or sum(part.file_size for part in parts) > UNPACKED_MEGABYTES * 1_000_000:
-                raise GpudashError("catalogue_import.unpacked", file=file_name, limit=UNPACKED_MEGABYTES)
-            if "xl/workbook.xml" not in archive.namelist():
-                raise GpudashError("catalogue_import.other_kind", file=file_name, kind="ZIP")
-            for part in parts:
-                with archive.open(part) as opened:
-                    if b"<!" in opened.read(1000):
-                        raise GpudashError(
-                            "catalogue_import.damaged",
-                            file=file_name,
-                            kind="XLSX",
-                            problem=f"DOCTYPE in {part.filename}",
-                        )
-    except ARCHIVE_ERRORS as error:
-        raise GpudashError("catalogue_import.damaged", file=file_name, kind="XLSX", problem=_short(error)) from None
+    for line, row in workbook_rows(content, file_name, sheet):
+        yield line, [cell if type(cell) is str else _text(cell) for cell in row]
 
 
 def _parquet_rows(content: bytes, file_name: str) -> Iterator[tuple[int, list[str]]]:
@@ -273,7 +205,7 @@ def _parquet_rows(content: bytes, file_name: str) -> Iterator[tuple[int, list[st
                 line += 1
                 yield line, list(row)
     except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:
-        raise GpudashError("catalogue_import.damaged", file=file_name, kind="Parquet", problem=_short(error)) from None
+        raise damaged(file_name, "Parquet", error) from None
 
 
 def _texts(column) -> list[str]:
@@ -298,7 +230,7 @@ def _check_parquet(file, file_name: str) -> None:
     odd = [field.name for field in file.schema_arrow if types.is_nested(field.type) or types.is_binary(field.type)]
     if odd:
         problem = f"{odd[0]}: {file.schema_arrow.field(odd[0]).type}"
-        raise GpudashError("catalogue_import.damaged", file=file_name, kind="Parquet", problem=problem)
+        raise damaged(file_name, "Parquet", problem)
 
 
 def _text(value) -> str:
@@ -306,14 +238,14 @@ def _text(value) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        text = repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
-        # A fourth decimal, so that beside texts like "2,75" nobody takes the point of 1.234 for a thousands separator.
-        return text + "0" if len(text.partition(".")[2]) == 3 and "e" not in text else text
+        return _number_text(value)
     if hasattr(value, "isoformat"):
         return value.isoformat()[:10]
     return str(value)
 
 
-def _short(error: Exception) -> str:
-    """The first words of a library's complaint, for the sentence."""
-    return (str(error).partition("\n")[0] or type(error).__name__)[:120]
+@lru_cache(maxsize=1 << 16)
+def _number_text(value: float) -> str:
+    text = repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    # A fourth decimal, so that beside texts like "2,75" nobody takes the point of 1.234 for a thousands separator.
+    return text + "0" if len(text.partition(".")[2]) == 3 and "e" not in text else text

@@ -3,6 +3,7 @@
 import csv
 import io
 import random
+import re
 import zipfile
 from pathlib import Path
 
@@ -470,6 +471,17 @@ def test_a_workbook_and_a_parquet_file_give_the_same_offers_as_csv(kind):
     assert report.offers.id.tolist() == own({}).offers.id.tolist()
 
 
+def test_a_workbook_whose_cells_do_not_say_where_they_are_gives_the_same_offers():
+    placed = cells(*OWN) + cells(*OWN.values(), row=2)
+    unplaced = re.sub(r' r="\w+"', "", placed)
+    assert unplaced != placed
+    expected = own({}).offers
+    for rows in (placed, unplaced):
+        offers = import_offers(xlsx(rows=rows), "own.xlsx", CATALOGUE).offers
+        assert offers.id.tolist() == expected.id.tolist()
+        assert offers.on_demand_usd_per_hour.tolist() == expected.on_demand_usd_per_hour.tolist()
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "gbk"])
 def test_chinese_names_survive_every_encoding_that_excel_writes(encoding):
     content = sheet({"provider": "青云算力", "notes": "含税价格，一年起租"}, base=OWN).decode().encode(encoding)
@@ -519,8 +531,11 @@ def xlsx(rows='<row r="1"><c r="A1"><v>1</v></c></row>', head="", declared="A1:B
 
 
 def cells(*texts, row=1):
-    """A row of a sheet as XML."""
-    written = "".join(f'<c t="inlineStr"><is><t>{text}</t></is></c>' for text in texts)
+    """A row of a sheet as XML; each cell says where it is, as spreadsheet programs write it."""
+    written = "".join(
+        f'<c r="{chr(ord("A") + column)}{row}" t="inlineStr"><is><t>{text}</t></is></c>'
+        for column, text in enumerate(texts)
+    )
     return f'<row r="{row}">{written}</row>'
 
 
@@ -606,6 +621,11 @@ REFUSED = {
     "a workbook that declares 17 billion cells": xlsx(declared="A1:XFD1048576"),
     "a workbook whose second row is the millionth": xlsx(rows=cells("a", "b") + cells("1", "2", row=1_000_000)),
     "a workbook with a cell in the last column": xlsx(rows='<row r="1"><c r="XFD1"><v>1</v></c></row>'),
+    "a workbook with a far cell in a near row": xlsx(rows='<row r="1"><c r="A1"/><c r="CV1048576"><v>1</v></c></row>'),
+    "a workbook with far cells under another prefix": xlsx(
+        rows='<row r="1"><c r="A1"/></row></sheetData><x:sheetData xmlns:x="x"><x:c r="XFD1048576"/></x:sheetData>'
+        "<sheetData>"
+    ),
     "a workbook with two sheets": two_sheets,
     "a Parquet mark alone": b"PAR1" + b"\0" * 50 + b"PAR1",
     "half a Parquet file": lambda: parquet({"a": [1], "b": [2]})[:-20],

@@ -11,7 +11,9 @@ from functools import partial
 
 from gpudash.errors import GpudashError
 from gpudash.feeds import Context, Feed, Fetch, cards, feed_facts, left_out, machine, our_sheet, per_hour, with_heading
-from gpudash.sheets import ARCHIVE_ERRORS, UNPACKED_MEGABYTES, Sheet, read_sheet
+from gpudash.sheet_limits import UNPACKED_MEGABYTES
+from gpudash.sheets import Sheet, read_sheet
+from gpudash.workbook import ARCHIVE_ERRORS
 
 HEADING = frozenset({"instance_name", "location", "price", "gpu_count", "gpu_name", "spot"})
 _SPOT = {"true": True, "false": False}
