@@ -64,7 +64,7 @@ def crashed(error: Exception) -> bool:
 async def warm_up(_app):
     """One answer fills the caches; freezing what then lives spares every run a full collection."""
     observe.start()
-    state.answer(Scenario())
+    state.Desk().answer(Scenario())
     gc.collect()
     gc.freeze()
     yield

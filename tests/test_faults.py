@@ -12,9 +12,8 @@ from gpudash.__main__ import main
 from gpudash.figures import overview, tco
 from gpudash.stages import Stages
 from gpudash.text import LANGUAGES, Text
-from ui import state
-from ui.blocks import _view
 from ui.literal import literal
+from ui.memo import SHARED
 
 # Stage -> the function of gpudash.evaluate that does its work.
 OPTIONAL = {
@@ -45,8 +44,7 @@ def without(monkeypatch):
     """Make one function of the program fail; answers kept from before or meanwhile are forgotten."""
 
     def forget():
-        state.answer.cache_clear()
-        _view.cache_clear()
+        SHARED.forget()
 
     def break_one(module, function: str) -> None:
         monkeypatch.setattr(module, function, failing(getattr(module, function)))

@@ -5,8 +5,7 @@ Every block takes functions `(result, text)` of gpudash.figures; what they retur
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -17,19 +16,20 @@ from gpudash import share
 from gpudash.brief import Brief, as_read
 from gpudash.catalogue import snapshots
 from gpudash.errors import GpudashError
-from gpudash.figures._table import Column, Table, rows_where, rows_with, table_of
+from gpudash.figures._table import Column, Table, rows_where, rows_with
 from gpudash.figures.compare import Compared
 from gpudash.newer_prices import newer_prices
 from gpudash.result import Result
-from gpudash.scenario import Scenario
 from gpudash.text import Text
 from ui import downloads, observe, state
+from ui.chart import Chart
 from ui.comparison import chooser
 from ui.fields import field, sentence
 from ui.literal import cell, literal
+from ui.memo import View
 from ui.offer_filter import offer_filter
 from ui.rows import rows
-from ui.searches import Begin, Search, search
+from ui.searches import Begin, Search
 from ui.weights import weights
 
 CHART_CONFIG = {"displaylogo": False, "modeBarButtons": [["toImage"]]}
@@ -37,32 +37,8 @@ LINE_BREAK = "  \n"  # in Markdown
 METRICS_IN_A_ROW = 4
 TABLE_ROW_PX, TABLE_ROWS_SHOWN = 35, 14
 
-View = Callable[[Result, Text], object]
 ComparedView = Callable[[Compared, Text], object]
 Grown = Callable[[object, Result, Text], object]  # a view of what a search has found so far
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A chart with its title and source taken out (as text they wrap on a phone), and its numbers."""
-
-    drawing: go.Figure
-    title: str
-    source: str
-    numbers: Table
-
-    @classmethod
-    def of(cls, drawing: go.Figure) -> "Chart":
-        chart = cls(drawing, drawing.layout.title.text, drawing.layout.meta["source"], table_of(drawing))
-        drawing.layout.title.text = ""
-        return chart
-
-
-@lru_cache(maxsize=1024)
-def _view(function: View, scenario: Scenario, language: str):
-    """What a function of gpudash.figures returns, made once; all of it is frozen or never written to again."""
-    shown = function(state.answer(scenario), Text(language))
-    return Chart.of(shown) if isinstance(shown, go.Figure) else shown
 
 
 class Page:
@@ -79,7 +55,7 @@ class Page:
     def result(self) -> Result:
         """The answer; without one the page says why and ends."""
         try:
-            return state.answer(self.scenario)
+            return state.desk().answer(self.scenario)
         except GpudashError as error:
             st.error(literal(sentence(error, self.text)), icon=":material/block:")
             st.stop()
@@ -91,7 +67,7 @@ class Page:
     def show(self, function: View):
         """What a view has to show; None where it has nothing, and where the program fails in it."""
         with self._surviving(function.__name__):
-            return _view(function, self.result.scenario, self.text.language)
+            return state.desk().view(function, self.result.scenario, self.text.language)
 
     @contextmanager
     def _surviving(self, part: str) -> Iterator[None]:
@@ -173,7 +149,7 @@ class Page:
         if self.scenario.catalogue.snapshot in (None, newest):
             return
         with suppress(GpudashError):  # without an answer, then or now, there is nothing to compare or to take
-            said = newer_prices(state.answer(self.scenario))
+            said = newer_prices(state.desk().answer(self.scenario))
             st.info(literal(self.text.say(said)), icon=":material/update:")
             label = literal(self.text("newer_prices.take", snapshot=self.text.date(newest)))
             take = state.changer("catalogue.snapshot")
@@ -339,7 +315,7 @@ class Page:
 
     def on_request(self, name: str, begin: Begin, *views: Grown) -> None:
         """The same, begun only when somebody asks for it."""
-        if search(begin, self.result.scenario).is_done:
+        if state.desk().search(begin, self.result.scenario).is_done:
             self.section(name)
             self.gradually(begin, *views)
         elif st.toggle(self._find_out(name), key=f"{self.name}.{name}.asked"):
@@ -352,7 +328,7 @@ class Page:
         """Take the searches step by step and show what they have found so far; the last thing a page does."""
         for place, begin, views in self._searches:
             with place, self._surviving(begin.__name__):
-                self._grow(search(begin, self.result.scenario), f"{self.name}.{begin.__name__}", views)
+                self._grow(state.desk().search(begin, self.result.scenario), f"{self.name}.{begin.__name__}", views)
 
     def _grow(self, found: Search, key: str, views: tuple[Grown, ...]) -> None:
         """Points while it runs, everything once it is done or held; any click interrupts it, the next run goes on."""

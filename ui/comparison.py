@@ -29,7 +29,7 @@ def chooser(own: Result, text: Text) -> Compared:
     for number, scenario in enumerate(desk.compared, start=1):
         name = _name(number, scenario, text)
         try:
-            results.append(state.answer(scenario))
+            results.append(desk.answer(scenario))
         except GpudashError as error:
             st.error(literal(text("compare.fails", name=name, because=sentence(error, text))))
         else:
@@ -81,7 +81,7 @@ def _take_pasted(desk: state.Desk, address: str) -> None:
         scenario = share.pinned(share.scenario_of_url(address))
         if len(desk.compared) == share.MOST_COMPARED:
             raise GpudashError("compare.too_many", limit=share.MOST_COMPARED)
-        state.answer(scenario)
+        desk.answer(scenario)
     except GpudashError as error:
         desk.refused = {PASTED: error}
         return

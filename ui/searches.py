@@ -1,10 +1,9 @@
 """Long searches that show what they have found so far, go on where they stopped, and are made once for all sessions."""
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from threading import Lock
 
-from gpudash.catalogue import Catalogue, load_catalogue
+from gpudash.catalogue import Catalogue
 from gpudash.scenario import Scenario
 
 Begin = Callable[[Scenario, Catalogue], Iterator]
@@ -23,8 +22,3 @@ class Search:
                 step = next(self._steps, None)
                 self.found = step or self.found
                 self.is_done = step is None or step.fraction >= 1
-
-
-@lru_cache(maxsize=64)
-def search(begin: Begin, scenario: Scenario) -> Search:
-    return Search(begin(scenario, load_catalogue(scenario.catalogue.snapshot)))

@@ -8,7 +8,6 @@ a plain object, without touching the session in between: an edit is taken whole,
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -16,12 +15,13 @@ from urllib.parse import urlsplit, urlunsplit
 import streamlit as st
 
 from gpudash import share
-from gpudash.catalogue import load_catalogue
+from gpudash.catalogue import Catalogue, load_catalogue
 from gpudash.errors import GpudashError
 from gpudash.result import Result
 from gpudash.scenario import Scenario
 from gpudash.text import LANGUAGES, Text
-from ui.observe import evaluate_observed
+from ui.memo import SHARED, View
+from ui.searches import Begin, Search
 
 LANGUAGE = "lang"  # the key of the language widget and the name in the address
 LINK = "link"  # stands for the address where a refused input's path stands otherwise
@@ -52,11 +52,21 @@ class Desk:
     filled: dict[str, tuple[Any, Take]] = field(default_factory=dict)
     runs_to_repeat: int = REPEATS
 
+    def catalogue(self, snapshot: str | None) -> Catalogue:
+        """The prices of a snapshot (the newest without a date). Raises GpudashError."""
+        return load_catalogue(snapshot)
 
-@lru_cache(maxsize=128)
-def answer(scenario: Scenario) -> Result:
-    """The Result of a scenario, kept for all sessions: both are frozen. Raises GpudashError."""
-    return evaluate_observed(scenario, load_catalogue(scenario.catalogue.snapshot))
+    def answer(self, scenario: Scenario) -> Result:
+        """The Result of a scenario, at most once calculated. Raises GpudashError."""
+        return SHARED.answer(scenario, self.catalogue(scenario.catalogue.snapshot))
+
+    def view(self, function: View, scenario: Scenario, language: str):
+        """What a function of gpudash.figures shows of a scenario's Result."""
+        return SHARED.view(function, scenario, self.catalogue(scenario.catalogue.snapshot), language)
+
+    def search(self, begin: Begin, scenario: Scenario) -> Search:
+        """A long search of a scenario, at the step it has reached."""
+        return SHARED.search(begin, scenario, self.catalogue(scenario.catalogue.snapshot))
 
 
 def load() -> None:
@@ -175,8 +185,8 @@ def change(desk: Desk, values: dict[str, Any], *, blamed: str) -> None:
     try:
         changed = desk.scenario.with_values(values)
         share.encode(changed)
-        if _is_answered(desk.scenario):
-            answer(changed)
+        if _is_answered(desk):
+            desk.answer(changed)
     except GpudashError as error:
         desk.refused = {blamed: error}
     else:
@@ -192,10 +202,10 @@ def desk() -> Desk:
     return st.session_state[DESK]
 
 
-def _is_answered(current: Scenario) -> bool:
+def _is_answered(desk: Desk) -> bool:
     """Where the present inputs have no answer either, a change is taken: it may be one step of the way out."""
     try:
-        answer(current)
+        desk.answer(desk.scenario)
     except GpudashError:
         return False
     return True

@@ -169,7 +169,7 @@ def most_common_reasons(result: Result, text: Text, count: int = 3) -> list[str]
 
 
 def headline(result: Result, text: Text) -> list[Metric] | None:
-    """Four numbers: a month, the whole time, a unit of work, servers and GPUs; for runs, what one costs is the first."""
+    """Four numbers: a month, the whole time, a unit of work, servers and GPUs; for runs what one costs is first."""
     choice = leading(result)
     if choice is None:
         return None

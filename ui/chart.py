@@ -1,0 +1,23 @@
+"""A chart as a page shows it."""
+
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from gpudash.figures._table import Table, table_of
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart with its title and source taken out (as text they wrap on a phone), and its numbers."""
+
+    drawing: go.Figure
+    title: str
+    source: str
+    numbers: Table
+
+    @classmethod
+    def of(cls, drawing: go.Figure) -> "Chart":
+        chart = cls(drawing, drawing.layout.title.text, drawing.layout.meta["source"], table_of(drawing))
+        drawing.layout.title.text = ""
+        return chart
