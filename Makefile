@@ -7,7 +7,7 @@ digest = $(shell cat $(1) | cksum | cut -d ' ' -f 1)
 RUN_READY := .venv/ready-run-$(call digest,requirements.txt)
 TEST_READY := .venv/ready-test-$(call digest,requirements.txt requirements-dev.txt)
 
-.PHONY: run test lint bench bench-ui load soak accuracy readme
+.PHONY: run test lint bench bench-ui load soak accuracy readme fuzz
 
 run: $(RUN_READY)
 	.venv/bin/streamlit run app.py --server.port $(PORT)
@@ -39,6 +39,13 @@ accuracy: $(TEST_READY)
 
 readme: $(RUN_READY)
 	$(PYTHON) -m docs.examples
+
+# Hostile input, searched by coverage: make fuzz MINUTES=10 SEED=7 INPUTS=100000 TARGETS="link sheet"
+MINUTES ?= 1
+SEED ?= 1
+INPUTS ?= -1
+fuzz: $(TEST_READY)
+	$(PYTHON) -m fuzz $(TARGETS) --minutes $(MINUTES) --seed $(SEED) --inputs $(INPUTS)
 
 $(RUN_READY):
 	.ci/environment packages requirements.txt

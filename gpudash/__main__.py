@@ -102,7 +102,7 @@ def _answer(arguments: list[str], text: Text) -> Any:
         raise GpudashError("cli.no_command", known=tuple(COMMANDS))
     words = 2 if arguments[0] == "catalogue" else 1
     name, rest = " ".join(arguments[:words]), arguments[words:]
-    if name.split()[-1] in ("-h", "--help"):
+    if arguments[:words][-1] in ("-h", "--help"):
         return _overview(text)
     if name not in COMMANDS:
         known = [command for command in COMMANDS if command.startswith("catalogue ") == (words == 2)]

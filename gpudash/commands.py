@@ -180,12 +180,17 @@ def tiers(options: Namespace, text: Text) -> dict:
 
 def score(options: Namespace, text: Text) -> dict:
     from gpudash.export import plain
+
+    return plain(score_table(read_document(options.file), options.file), text)
+
+
+def score_table(table, file: str):
+    """The scores of a table of options, criteria and values, as a document holds it."""
     from gpudash.scores import score as score_of
 
-    table = read_document(options.file)
     if not isinstance(table, dict) or not SCORE_KEYS - {"method"} <= set(table) <= SCORE_KEYS:
-        raise GpudashError("cli.score_keys", file=options.file, keys=", ".join(sorted(SCORE_KEYS)))
-    return plain(score_of(**table), text)
+        raise GpudashError("cli.score_keys", file=file, keys=", ".join(sorted(SCORE_KEYS)))
+    return score_of(**table)
 
 
 def formula(options: Namespace, text: Text) -> dict:

@@ -6,7 +6,7 @@ import io
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -93,11 +93,14 @@ def decode_document(content: bytes, name: str) -> Any:
 def parse_document(text: str, name: str) -> Any:
     """YAML or JSON text as plain values; dates become text, as the Scenario holds them."""
     if text.lstrip().startswith(("{", "[")):
-        try:
-            return _plain(json.loads(text, object_pairs_hook=_unique, parse_constant=float), name)
-        except (ValueError, RecursionError):
-            pass  # YAML in brackets, or neither: the YAML reader says which line
+        with suppress(ValueError, RecursionError):  # YAML in brackets, or neither: the YAML reader says which line
+            return parse_json(text, name)
     return _plain(_yaml(text, name), name)
+
+
+def parse_json(text: str, name: str) -> Any:
+    """JSON text as plain values; raises ValueError or RecursionError where it is none."""
+    return _plain(json.loads(text, object_pairs_hook=_unique, parse_constant=float), name)
 
 
 def _yaml(text: str, name: str) -> Any:

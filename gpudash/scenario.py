@@ -388,7 +388,7 @@ def _sentence(error: ValidationError) -> GpudashError:
     context = first.get("ctx") or {}
     words = [str(part) for part in first["loc"] if not str(part).startswith(("constrained-", "function-"))]
     path = ".".join(words[:2]) + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in words[2:])
-    shown = str(first["input"]).encode(errors="backslashreplace").decode()  # a lone surrogate cannot be printed
+    shown = str(first["input"])
     shown = shown if len(shown) <= 80 else shown[:77] + "..."
     kind = first["type"]
     if kind in ("extra_forbidden", "invalid_key"):

@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 from pydantic import BaseModel
 
 from gpudash.catalogue import load_catalogue, snapshots
-from gpudash.documents import parse_document
+from gpudash.documents import parse_json
 from gpudash.errors import GpudashError
 from gpudash.scenario import Scenario, fields, is_optional
 
@@ -233,6 +233,6 @@ def _changes_of_token(token: str) -> dict[str, Any]:
 
 def _json(text: str, name: str) -> Any:
     try:
-        return parse_document(text, name)
-    except GpudashError:
+        return parse_json(text, name)
+    except (GpudashError, ValueError, RecursionError):
         raise GpudashError("share.bad_json", name=name) from None

@@ -9,7 +9,7 @@ from typing import get_args
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
@@ -122,6 +122,7 @@ def test_names_inside_lists_survive_the_link_byte_for_byte(name):
     assert share.scenario_of_url(share.url(scenario)) == scenario
 
 
+@settings(max_examples=1000)
 @given(SCENARIOS)
 def test_every_scenario_comes_back_from_its_link(scenario):
     assert share.scenario_of_url(share.url(scenario)) == share.pinned(scenario)
@@ -209,6 +210,8 @@ HOSTILE = {
     "?v=1&storage.datasets=" + "[" * 20_000: "cannot be read",
     "?v=1&storage.datasets=a,1,2,3,4,5,6,7,8,9": "has an entry with 10 values",
     "?v=1&storage.datasets={}": "must be a list",
+    "?v=1&storage.datasets=[" + "{a:%201}," * 6000 + "]": "cannot be read",  # YAML would take a fifth of a second
+    "?v=1&" + "x" * 50_000 + "=1": "There is no input",
     "?v=1&traffic.hourly_shape=1,0": "168",
     "?v=1&s=": "damaged",
     "?v=1&s=%00%01": "damaged",
@@ -232,22 +235,6 @@ def test_a_link_that_cannot_be_meant_is_answered_with_one_sentence(address):
         share.scenario_of_url(address)
     assert HOSTILE[address] in str(refusal.value)
     assert len(str(refusal.value)) < 600
-
-
-def test_a_thousand_mutated_links_give_a_scenario_or_a_sentence():
-    dice = random.Random(3)
-    links = [case["link"] for case in LINKS]
-    for _ in range(1000):
-        characters = list(dice.choice(links))
-        for _ in range(dice.randint(1, 5)):
-            place = dice.randrange(len(characters))
-            characters[place : place + dice.randint(0, 2)] = dice.choice(["%", "&", "=", "~", "9", "é", "[", "", "+"])
-        try:
-            scenario = share.scenario_of_url("".join(characters))
-        except GpudashError as refusal:
-            assert str(refusal)
-        else:
-            assert isinstance(scenario, Scenario)
 
 
 @pytest.mark.parametrize("case", LINKS, ids=lambda case: case["name"])

@@ -1,0 +1,1 @@
+"""Coverage-guided fuzzing of everything that takes words from outside: `make fuzz` (development only)."""
