@@ -13,9 +13,10 @@ from gpudash.result import Message
 from gpudash.text import LANGUAGES, Text
 
 SCENARIO = "[file] --set --link"
+OWN_PRICES = "--prices --answer --map"
 # Command -> what it does and its arguments: [optional], --option, --required!, --switch?
 COMMANDS = {
-    "evaluate": (commands.evaluate, f"{SCENARIO} --full?"),
+    "evaluate": (commands.evaluate, f"{SCENARIO} {OWN_PRICES} --full?"),
     "memory": (
         commands.memory,
         "--model --weights --kv --kv-layout --context-tokens --batch --gpu --gpus "
@@ -31,7 +32,7 @@ COMMANDS = {
     "formula": (commands.formula, "--base! --reserved-discount! --burst! --region-premium! --utilisation! --stepped?"),
     "tree": (commands.tree, f"name {SCENARIO}"),
     "claims": (commands.claims, ""),
-    "brief": (commands.brief, f"{SCENARIO} -o! --address --full?"),
+    "brief": (commands.brief, f"{SCENARIO} {OWN_PRICES} -o! --address --full?"),
     "link": (commands.link, SCENARIO),
     "open": (commands.open_link, "url"),
     "speed-batch": (commands.speed_batch, "file -o!"),

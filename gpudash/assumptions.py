@@ -1,5 +1,6 @@
 """What the arithmetic works with: the inputs resolved against the catalogue, and the ledger of their origins."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -72,6 +73,15 @@ class Known:
         )
 
 
+def _own_sheet_warnings(scenario: Scenario, catalogue: Catalogue) -> Iterator[Message]:
+    """Whether prices of an imported sheet are among these, or should be and are not."""
+    wanted, used = scenario.catalogue.own_sheet, catalogue.own_sheet
+    if used is not None:
+        yield Message.of("catalogue_import.used", sheet=used)
+    if wanted is not None and wanted != used:
+        yield Message.of("catalogue_import.missing", sheet=wanted)
+
+
 def assume(scenario: Scenario, catalogue: Catalogue) -> Known:
     """The scenario with every name resolved; an unknown or not modelled one is refused with a sentence."""
     _refuse_custom_without_weights(scenario)
@@ -79,7 +89,7 @@ def assume(scenario: Scenario, catalogue: Catalogue) -> Known:
     work, finance, budget = scenario.workload, scenario.finance, scenario.budget
     latency_counts = work.kind == "inference"
     output_tokens = work.output_tokens if model.family == "language" else 0
-    warnings = []
+    warnings = list(_own_sheet_warnings(scenario, catalogue))
     if work.output_tokens and model.family == "encoder":
         warnings.append(Message.of("sizing.encoder_output", title=model.title, tokens=work.output_tokens))
     per_month = {"month": 1, "year": MONTHS_PER_YEAR, "horizon": scenario.purchase.horizon_months}[budget.per]

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpudash.errors import GpudashError
 from gpudash.hardware import Hardware, read_hardware, read_only
-from gpudash.offers import Offers, read_offers
+from gpudash.offers import Offers, joined, read_offers
 from gpudash.records import (
     Commitment,
     Default,
@@ -119,10 +119,15 @@ class Catalogue:
     traffic_shapes: Mapping[str, TrafficShape]
     country_groups: Mapping[str, frozenset[str]]
     origin: Mapping[str, object]
+    own_sheet: str | None = None  # the name of the imported price sheet whose offers are among these
 
     def with_offers(self, offers: Offers) -> "Catalogue":
-        """The same catalogue with other offers: a user's own price sheet, or a synthetic one for a benchmark."""
+        """The same catalogue with other offers: synthetic ones for a benchmark."""
         return replace(self, offers=offers)
+
+    def with_sheet(self, name: str, offers: Offers) -> "Catalogue":
+        """The same catalogue with the offers of an imported price sheet, in place of those that they replace."""
+        return replace(self, offers=joined(self.offers, offers), own_sheet=name)
 
     def rate(self, currency: str) -> ExchangeRate:
         """The snapshot's exchange rate of a currency; an unknown currency is refused with the known ones."""

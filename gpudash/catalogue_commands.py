@@ -5,7 +5,7 @@ from dataclasses import fields
 from datetime import date
 from pathlib import Path
 
-from gpudash.catalogue import load_catalogue, snapshots
+from gpudash.catalogue import Catalogue, load_catalogue, snapshots
 from gpudash.documents import read_bytes, write_text
 from gpudash.errors import GpudashError
 from gpudash.export import catalogue_json, plain
@@ -36,15 +36,9 @@ def compare(options: Namespace, text: Text) -> dict:
 
 def import_sheet(options: Namespace, text: Text) -> dict:
     """What a price sheet would add; with `--add`, the snapshot of today is written with it."""
-    from gpudash.catalogue_import import import_offers
     from gpudash.catalogue_refresh import add_to_catalogue
-    from gpudash.import_answers import MAPPED, Answers
-    from gpudash.sheet_limits import MEGABYTES
 
-    content = read_bytes(options.file, MEGABYTES)
-    answers = _named("--answer", options.answer, tuple(field.name for field in fields(Answers)))
-    mapping = _named("--map", options.map, MAPPED)
-    report = import_offers(content, Path(options.file).name, load_catalogue(), mapping=mapping, **answers)
+    report = price_sheet(options.file, options, load_catalogue())
     counts = ("format", "rows", "added", "replaced", "unpriced", "before", "after", "refused", "notes")
     found = {name: plain(getattr(report, name), text) for name in counts}
     if not options.add:
@@ -52,6 +46,18 @@ def import_sheet(options: Namespace, text: Text) -> dict:
     today = date.today().isoformat()
     faults = add_to_catalogue(report, today)
     return found | {"snapshot": None if faults else today, "faults": plain(faults, text)}
+
+
+def price_sheet(path: str, options: Namespace, catalogue: Catalogue):
+    """The ImportReport of a price sheet, read as the options `--map` and `--answer` say."""
+    from gpudash.catalogue_import import import_offers
+    from gpudash.import_answers import MAPPED, Answers
+    from gpudash.sheet_limits import MEGABYTES
+
+    content = read_bytes(path, MEGABYTES)
+    answers = _named("--answer", options.answer, tuple(field.name for field in fields(Answers)))
+    mapping = _named("--map", options.map, MAPPED)
+    return import_offers(content, Path(path).name, catalogue, mapping=mapping, **answers)
 
 
 def refresh(options: Namespace, text: Text) -> dict:

@@ -6,6 +6,7 @@ Four formats: our own columns, SkyPilot's and gpuhunt's catalogue files, and any
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 
 import numpy as np
 
@@ -15,8 +16,20 @@ from gpudash.feeds import Context, gpuhunt, skypilot
 from gpudash.import_answers import Answers, Question, answers_of, format_of, mapping_of, questions_of
 from gpudash.offer_sheet import CheckedSheet, check_offers
 from gpudash.offers import Offers
+from gpudash.result import Message
 from gpudash.sheets import Refused, Sheet, read_sheet
 from gpudash.vendor_sheet import read_ours, read_vendor
+
+NAME_CHARACTERS = 100
+
+
+@dataclass(frozen=True)
+class PriceFile:
+    """A price sheet that was opened: its file name, the name that scenarios know it by, and its cells."""
+
+    name: str
+    sheet: str
+    cells: Sheet
 
 
 @dataclass(frozen=True)
@@ -43,10 +56,12 @@ class ImportReport:
     """What became of a file: the offers kept, the rows left out with line and reason, and the catalogue's totals.
 
     Every row is kept, refused or one of the `merged`, which say the same or another price of an offer kept. `added` and
-    `replaced` count the kept offers by whether the catalogue held the same provider, instance and region.
-    `notes` names rows that were kept though two of their columns disagree. `checked` holds the kept rows as cells.
+    `replaced` count the kept offers by whether the catalogue held the same provider, instance and region. `sheet` is
+    the file as scenarios know it. `notes` names rows that were kept though two of their columns disagree. `checked`
+    holds the kept rows as cells.
     """
 
+    sheet: str
     format: str
     rows: int
     offers: Offers
@@ -64,20 +79,44 @@ class ImportReport:
         """How many rows were left out for which reason (its text key), the most frequent first."""
         return tuple(Counter(row.because.code for row in self.refused).most_common())
 
+    def left_out(self) -> Message | None:
+        """How many rows were left out, with the first reason; None where all were kept."""
+        if not self.refused:
+            return None
+        said = {"count": len(self.refused), "rows": self.rows, "sheet": self.sheet, "because": self.refused[0].because}
+        return Message.of("catalogue_import.some_left_out", **said)
 
-def inspect_file(content: bytes, file_name: str, catalogue: Catalogue, *, mapping=None, **answers) -> FileShape:
+    def applied(self, catalogue: Catalogue) -> Catalogue:
+        """The catalogue (of any snapshot) with the offers kept."""
+        return catalogue.with_sheet(self.sheet, self.checked.offers(catalogue))
+
+
+def open_file(content: bytes, file_name: str, page: str | None = None) -> PriceFile:
+    """The cells of a CSV, XLSX or Parquet file; `page` names one of a workbook that has several. Raises GpudashError.
+
+    The name that scenarios hold ends in the start of the content's SHA-256, so that another file is told from it.
+    """
+    sheet = f"{file_name[-NAME_CHARACTERS:]} ({sha256(content).hexdigest()[:8]})"
+    return PriceFile(file_name, sheet, read_sheet(content, file_name, page))
+
+
+def inspect_file(file: PriceFile, catalogue: Catalogue, *, mapping=None, **answers) -> FileShape:
     """The format and headings of a file, and what must still be answered; `answers` are those of `Answers`."""
-    given = answers_of(answers, catalogue)
-    sheet = read_sheet(content, file_name, given.sheet)
+    given, sheet = answers_of(answers, catalogue), file.cells
     kind = format_of(sheet, mapping)
-    questions = questions_of(kind, sheet, mapping_of(mapping, kind, sheet, file_name), given, catalogue)
+    questions = questions_of(kind, sheet, mapping_of(mapping, kind, sheet, file.name), given, catalogue)
     return FileShape(kind, tuple(sheet.columns), len(sheet) + len(sheet.refused), questions)
 
 
-def import_offers(
-    content: bytes, file_name: str, catalogue: Catalogue, *, mapping: Mapping[str, str] | None = None, **answers
+def import_offers(content: bytes, file_name: str, catalogue: Catalogue, *, mapping=None, **answers) -> ImportReport:
+    """As `import_file`, of a file's bytes."""
+    return import_file(open_file(content, file_name, answers.get("sheet")), catalogue, mapping=mapping, **answers)
+
+
+def import_file(
+    file: PriceFile, catalogue: Catalogue, *, mapping: Mapping[str, str] | None = None, **answers
 ) -> ImportReport:
-    """The offers in a CSV, XLSX or Parquet file, read against a catalogue (its GPUs, providers and exchange rates).
+    """The offers in a file, read against a catalogue (its GPUs, providers and exchange rates).
 
     `mapping` is for a vendor's sheet: our column (see MAPPED) to the sheet's heading. `price` is one column of amounts
     whose way of buying a mapped `term` column or the answer `term` names; `tier` becomes part of the instance's name;
@@ -85,34 +124,34 @@ def import_offers(
 
     Raises GpudashError if the file cannot be read, or names what must be answered and what is allowed.
     """
-    given = answers_of(answers, catalogue)
-    sheet = read_sheet(content, file_name, given.sheet)
+    given, sheet = answers_of(answers, catalogue), file.cells
     kind = format_of(sheet, mapping)
-    mapping = mapping_of(mapping, kind, sheet, file_name)
+    mapping = mapping_of(mapping, kind, sheet, file.name)
     questions = questions_of(kind, sheet, mapping, given, catalogue)
     if questions:
         asked = "; ".join(f"{question.name} ({', '.join(question.allowed) or '…'})" for question in questions)
-        raise GpudashError("catalogue_import.asked", file=file_name, questions=asked)
+        raise GpudashError("catalogue_import.asked", file=file.name, questions=asked)
     notes: tuple[Refused, ...] = ()
-    context = _context(given, catalogue, file_name)
+    context = _context(given, catalogue, file.name)
     if kind == "vendor":
         ours, notes = read_vendor(sheet, mapping, given, context)
     elif kind == "gpudash":
-        ours = read_ours(sheet, given, file_name)
+        ours = read_ours(sheet, given, file.name)
     else:
         ours = {"skypilot": skypilot, "gpuhunt": gpuhunt}[kind].offers(sheet, context)
-    checked = check_offers(ours, catalogue, file_name)
+    checked = check_offers(ours, catalogue, file.name)
     kept = set(checked.sheet.lines)
-    return _report(kind, sheet, checked, catalogue, tuple(note for note in notes if note.line in kept))
+    return _report(file, kind, checked, catalogue, tuple(note for note in notes if note.line in kept))
 
 
-def _report(kind: str, sheet: Sheet, checked: CheckedSheet, catalogue: Catalogue, notes) -> ImportReport:
+def _report(file: PriceFile, kind: str, checked: CheckedSheet, catalogue: Catalogue, notes) -> ImportReport:
     offers = checked.offers(catalogue)
     ids = set(offers.id)
     others = catalogue.offers.take([row for row, name in enumerate(catalogue.offers.id) if name not in ids])
     replaced = len(catalogue.offers) - len(others)
-    rows, refused = len(sheet) + len(sheet.refused), checked.sheet.refused
+    rows, refused = len(file.cells) + len(file.cells.refused), checked.sheet.refused
     return ImportReport(
+        sheet=file.sheet,
         format=kind,
         rows=rows,
         offers=offers,

@@ -32,7 +32,7 @@ SCORE_KEYS = {"options", "criteria", "matrix", "method"}
 def evaluate(options: Namespace, text: Text) -> dict:
     from gpudash.export import result_json
 
-    return result_json(_result(options), text)
+    return result_json(_result(options, text), text)
 
 
 def tree(options: Namespace, text: Text) -> dict:
@@ -40,7 +40,7 @@ def tree(options: Namespace, text: Text) -> dict:
     from gpudash.tree import load_tree
 
     load_tree(options.name)
-    path = _result(options).path[options.name]
+    path = _result(options, text).path[options.name]
     return {
         "tree": options.name,
         "steps": [step_json(step, text) for step in path.steps],
@@ -220,7 +220,7 @@ def brief(options: Namespace, text: Text) -> dict:
     maker(options.o)  # an unknown kind of file is refused before the work
     if options.address is not None and not options.address.startswith(("http://", "https://")):
         raise GpudashError("export_files.address", found=options.address[:80])
-    size = write_brief(Brief(_result(options), text, options.address or ""), options.o)
+    size = write_brief(Brief(_result(options, text), text, options.address or ""), options.o)
     return {"file": options.o, "bytes": size}
 
 
@@ -250,13 +250,20 @@ def say_aside(sentence: str) -> None:
     print("".join(sign if sign.isprintable() else " " for sign in sentence), file=sys.stderr)
 
 
-def _result(options: Namespace):
-    """The Result of the scenario asked for; --full asks what would change it, too."""
+def _result(options: Namespace, text: Text):
+    """The Result of the scenario asked for; --prices adds a user's own, --full asks what would change it, too."""
     from gpudash.catalogue import load_catalogue
     from gpudash.evaluate import evaluate as result_of
 
     scenario = _scenario(options)
     prices = load_catalogue(scenario.catalogue.snapshot)
+    if vars(options).get("prices"):
+        from gpudash.catalogue_commands import price_sheet
+
+        imported = price_sheet(options.prices, options, prices)
+        prices, scenario = imported.applied(prices), scenario.with_value("catalogue.own_sheet", imported.sheet)
+        if left_out := imported.left_out():
+            say_aside(text.say(left_out))
     result = result_of(scenario, prices)
     if vars(options).get("full"):
         from dataclasses import replace

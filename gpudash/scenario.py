@@ -237,9 +237,13 @@ class Priorities(_Group):
 
 
 class CatalogueChoice(_Group):
-    """Which dated price snapshot; without one, the newest."""
+    """Which dated price snapshot (without one, the newest), and which imported price sheet besides.
+
+    `own_sheet` only names the sheet (see `sheet_name`): its prices stay with whoever imported them.
+    """
 
     snapshot: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")] | None = None
+    own_sheet: Annotated[str, Field(min_length=1, max_length=120)] | None = None
 
 
 class About(_Group):

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gpudash import Scenario, evaluate, share
 from gpudash.catalogue import load_catalogue
-from gpudash.catalogue_import import import_offers, inspect_file
+from gpudash.catalogue_import import import_offers, inspect_file, open_file
 from gpudash.errors import GpudashError
 from gpudash.offers import joined
 from gpudash.tables import DATA
@@ -124,13 +125,13 @@ def test_an_answer_that_is_not_allowed_is_refused_with_what_is(name, allowed):
 
 
 def test_before_the_import_a_file_tells_its_format_its_headings_and_what_will_be_asked():
-    shape = inspect_file(sheet({}, base=VENDOR), "vendor.csv", CATALOGUE)
+    shape = inspect_file(open_file(sheet({}, base=VENDOR), "vendor.csv"), CATALOGUE)
     assert (shape.format, shape.headings, shape.rows) == ("vendor", ("Flavor", "Card", "Cards", "Price"), 1)
     questions = {question.name: question.allowed for question in shape.questions}
     assert questions["mapping.instance"] == shape.headings
     assert questions["price_unit"] == ("server", "gpu")
     assert {"mapping.price", "currency", "period", "provider", "region", "as_of"} <= questions.keys()
-    answered = inspect_file(sheet({}, base=VENDOR), "vendor.csv", CATALOGUE, mapping=MAPPING, **ANSWERS)
+    answered = inspect_file(open_file(sheet({}, base=VENDOR), "vendor.csv"), CATALOGUE, mapping=MAPPING, **ANSWERS)
     assert answered.questions == ()
 
 
@@ -425,7 +426,7 @@ def test_skypilots_catalogue_is_recognised_and_its_a100_has_40_gb():
         {"InstanceType": "c6i", "Price": "0.2", "Region": "us-east-1"},
         {"AcceleratorName": "A100", "AcceleratorCount": "8", "Price": "2.9", "Region": "us-east-1"},
     ]
-    shape = inspect_file(sheet(*rows), "vms.csv", CATALOGUE)
+    shape = inspect_file(open_file(sheet(*rows), "vms.csv"), CATALOGUE)
     assert shape.format == "skypilot"
     assert {question.name for question in shape.questions} == {"provider", "as_of"}
     report = import_offers(sheet(*rows), "vms.csv", CATALOGUE, provider="AWS", as_of="2026-11-20")
@@ -766,3 +767,31 @@ def test_a_sheet_may_state_a_date_for_each_price_and_a_bad_one_is_refused_with_i
     assert not offers.spot_as_of[0] and np.isnan(offers.spot_age_days[0])
     (refused,) = own({"reserved_1y_per_hour": "0.5", "reserved_1y_as_of": "last spring"}).refused
     assert "reserved_1y_as_of" in Text("en").say(refused.because)
+
+
+def test_an_imported_sheet_decides_and_the_answer_says_so():
+    question = Scenario().with_values({"workload.model": "llama-3.1-70b", "traffic.peak_requests_per_s": 20})
+    report = own({"gpu": "H200 SXM", "instance": "h200.4x", "gpus_per_server": "4", "on_demand_per_hour": "6.00"})
+    prices, scenario = report.applied(CATALOGUE), question.with_value("catalogue.own_sheet", report.sheet)
+    result = evaluate(scenario, prices)
+    assert result.recommendation.provider == "Own Cloud"
+    assert result.recommendation.on_demand_usd_per_hour == 6.00
+    assert len(prices.offers) == len(CATALOGUE.offers) + 1
+    assert "catalogue_import.used" in [warning.code for warning in result.warnings]
+
+
+def test_a_link_names_the_sheet_it_cannot_carry_and_who_opens_it_is_told():
+    report = own({})
+    named = Scenario().with_value("catalogue.own_sheet", report.sheet)
+    opened = share.scenario_of_url(share.url(named))
+    assert opened.catalogue.own_sheet == report.sheet
+    without = evaluate(opened, CATALOGUE)
+    assert without.recommendation == evaluate(Scenario(), CATALOGUE).recommendation
+    missing = next(warning for warning in without.warnings if warning.code == "catalogue_import.missing")
+    assert "own.csv" in Text("en").say(missing)
+    assert "catalogue_import.missing" not in [w.code for w in evaluate(opened, report.applied(CATALOGUE)).warnings]
+
+
+def test_another_content_under_the_same_name_is_another_sheet():
+    assert own({}).sheet != own({"on_demand_per_hour": "0.81"}).sheet
+    assert own({}).sheet == own({}).sheet
