@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -196,10 +197,11 @@ def test_each_headline_number_opens_to_a_formula_that_ends_in_it(chat, language)
     assert all(any(price.source in line for line in opened[0]) for price in parts_of(chat).prices)
 
 
-def test_the_funnel_begins_with_all_offers_and_never_grows(chat):
-    counts = list(overview.funnel(chat, Text("en")).data[0].x)
+def test_the_sieve_begins_with_all_offers_and_never_grows(chat):
+    counts = [int(count) for count in re.findall(r"[0-9]+", overview.sieve(chat, Text("en"))[0])]
     assert counts[0] == len(load_catalogue().offers)
     assert counts == sorted(counts, reverse=True)
+    assert counts[-1] == 1
 
 
 def test_the_memory_of_a_card_is_the_sum_of_its_parts(chat):

@@ -13,6 +13,7 @@ from gpudash.figures.overview import answer, headline
 from gpudash.scenario import fields
 from gpudash.tables import DATA, read_yaml
 from gpudash.text import LANGUAGES, Text
+from ui import searches
 from ui.fields import sentence
 from ui.literal import cell, literal
 
@@ -20,6 +21,11 @@ DECIDE = ("overview", "recommendation", "compare")
 UNDERSTAND = ("workload", "scores", "tco", "purchase_mix", "storage", "what_if")
 PAGES = (*DECIDE, *UNDERSTAND, "catalogue", "evidence", "claims", "brief")
 TITLE_TOPICS = {name: f"{name}_page" for name in ("scores", "storage", "catalogue", "claims", "brief")}
+
+
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch):
+    monkeypatch.setattr(searches, "PAUSE_S", 0)
 
 
 @pytest.fixture(autouse=True)

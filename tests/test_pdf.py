@@ -122,7 +122,7 @@ def test_there_is_a_qr_code_only_where_it_leads_somewhere():
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_drawn_chart_is_well_formed_and_holds_the_names_of_its_series(name, language):
     brief = brief_of(name, language)
-    for view in (overview.cumulative_cost, overview.purchase_split, overview.funnel, tco.monthly_cost):
+    for view in (overview.cumulative_cost, overview.purchase_split, tco.monthly_cost):
         chart = view(brief.result, brief.text)
         drawn = ElementTree.fromstring(svg(chart))
         words = {element.text for element in drawn.iter("{http://www.w3.org/2000/svg}text")}

@@ -6,6 +6,7 @@ Every block takes functions `(result, text)` of gpudash.figures; what they retur
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
+from time import sleep
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -21,7 +22,8 @@ from gpudash.figures.compare import Compared
 from gpudash.newer_prices import newer_prices
 from gpudash.result import Result
 from gpudash.text import Text
-from ui import downloads, observe, state
+from ui import downloads, observe, searches, state
+from ui.actions import actions
 from ui.chart import Chart
 from ui.comparison import chooser
 from ui.fields import field, sentence
@@ -102,6 +104,14 @@ class Page:
         for line in lines[1:]:
             st.caption(literal(line))
 
+    def opening(self, function: View) -> None:
+        """A title made from the answer and, beside it, what one does with the answer."""
+        with st.container(horizontal=True, vertical_alignment="center", key=f"{self.name}.opening"):
+            with st.container():
+                self.headings(function)
+            if self.answered:
+                actions(self.brief, self.name)
+
     def explain(self, name: str) -> None:
         """A quiet line on how to read what follows."""
         st.caption(literal(self.text(f"{self.name}.{name}")))
@@ -131,13 +141,6 @@ class Page:
             if fold.open:
                 self.explain("weights_help")
                 weights(items, self.text(f"{self.name}.weights_reset"))
-
-    def link(self) -> None:
-        """The address of this decision, to copy."""
-        with self._fold(f"{self.name}.link", self.text(f"{self.name}.link")) as fold:
-            if fold.open:
-                st.code(state.link(), language=None, wrap_lines=True)
-                self.explain("link_help")
 
     @cached_property
     def brief(self) -> Brief:
@@ -188,9 +191,10 @@ class Page:
         if not lines:
             return
         with st.container(border=True, key=f"{self.name}.card"):
-            st.subheader(literal(lines[0]), anchor=False)
-            if due:
-                st.badge(literal(due), icon=":material/schedule:", color="orange")
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.subheader(literal(lines[0]), anchor=False, width="content")
+                if due:
+                    st.badge(literal(due), icon=":material/schedule:", color="orange")
             st.markdown(LINE_BREAK.join(map(literal, lines[1:])))
 
     def notice(self, function: View) -> None:
@@ -203,6 +207,12 @@ class Page:
         """Each sentence as one point of a list."""
         _draw_points(self.show(function))
 
+    def quiet(self, function: View) -> None:
+        """Sentences that stand back, as one caption."""
+        said = self.show(function)
+        if said:
+            st.caption(LINE_BREAK.join(map(literal, said)))
+
     def listed(self, heading: str, function: View) -> None:
         """Sentences under a heading of their own; nothing at all where there are none."""
         self.section(heading, function)
@@ -213,23 +223,23 @@ class Page:
         items = self.show(function) or ()
         columns = st.columns(METRICS_IN_A_ROW)
         for number, (item, column) in enumerate(zip(items, columns)):
-            column.metric(
-                literal(item.label),
-                literal(item.value),
-                item.note and literal(item.note),
-                delta_color="off",
-                delta_arrow="off",
-                help=literal(item.help),
-                border=True,
-            )
-            if derived is not None:
-                with column:
+            with column.container(border=True, key=f"{self.name}.metric_{number}"):
+                st.metric(
+                    literal(item.label),
+                    literal(item.value),
+                    item.note and literal(item.note),
+                    delta_color="off",
+                    delta_arrow="off",
+                    help=literal(item.help),
+                )
+                if derived is not None:
                     self._formula(derived, number)
 
     def _formula(self, derived: View, number: int) -> None:
         """How one headline number comes about, made when it is opened."""
         label, key = literal(self.text("frame.formula")), f"{self.name}.formula_{number}"
-        with st.popover(label, icon=":material/function:", type="tertiary", key=key, on_change="rerun") as opened:
+        icon = ":material/function:"
+        with st.popover(label, icon=icon, type="tertiary", key=key, on_change="rerun", help=label) as opened:
             formulas = self.show(derived) if opened.open else None
             if formulas:
                 _draw_points(formulas[number])
@@ -244,11 +254,17 @@ class Page:
         with st.container(key=f"{key}.block"):
             st.markdown("**" + literal(chart.title) + "**")
             st.plotly_chart(chart.drawing, key=key, config=CHART_CONFIG, alt=chart.title)
-            st.caption(literal(chart.source))
-            with self._fold(f"{key}.numbers", self.text("frame.as_table"), type="compact") as fold:
-                if fold.open:
-                    _draw_table(chart.numbers, f"{key}.table")
-                    downloads.table(chart.numbers, self.brief, f"{key}.numbers")
+            with st.container(horizontal=True):
+                st.caption(literal(chart.source))
+                self._as_table(chart.numbers, key)
+
+    def _as_table(self, numbers: Table, key: str) -> None:
+        """The numbers of a chart, made when they are asked for."""
+        label = literal(self.text("frame.as_table"))
+        with st.popover(label, type="tertiary", key=f"{key}.numbers", on_change="rerun") as opened:
+            if opened.open:
+                _draw_table(numbers, f"{key}.table")
+                downloads.table(numbers, self.brief, f"{key}.numbers")
 
     def table(self, function: View) -> None:
         shown = self.show(function)
@@ -313,22 +329,15 @@ class Page:
         """The place of a long search on the page; `work` fills it, after all that can be drawn at once."""
         self._searches.append((st.container(), begin, views))
 
-    def on_request(self, name: str, begin: Begin, *views: Grown) -> None:
-        """The same, begun only when somebody asks for it."""
-        if state.desk().search(begin, self.result.scenario).is_done:
-            self.section(name)
-            self.gradually(begin, *views)
-        elif st.toggle(self._find_out(name), key=f"{self.name}.{name}.asked"):
-            self.gradually(begin, *views)
-
-    def _find_out(self, name: str) -> str:
-        return literal(self.text("frame.find_out", what=self.text(f"{self.name}.{name}")))
-
     def work(self) -> None:
         """Take the searches step by step and show what they have found so far; the last thing a page does."""
-        for place, begin, views in self._searches:
+        found = [state.desk().search(begin, self.result.scenario) for _, begin, _ in self._searches]
+        if not all(search.is_done for search in found):
+            state.store()  # the address need not wait
+            _pause()
+        for (place, begin, views), search in zip(self._searches, found):
             with place, self._surviving(begin.__name__):
-                self._grow(state.desk().search(begin, self.result.scenario), f"{self.name}.{begin.__name__}", views)
+                self._grow(search, f"{self.name}.{begin.__name__}", views)
 
     def _grow(self, found: Search, key: str, views: tuple[Grown, ...]) -> None:
         """Points while it runs, everything once it is done or held; any click interrupts it, the next run goes on."""
@@ -411,6 +420,14 @@ def begin(name: str) -> Page:
         st.error(literal(sentence(error, page.text)), icon=":material/link_off:")
     page.newer_prices()
     return page
+
+
+def _pause() -> None:
+    """Wait before long steps, so that a person who moves an input again is answered at once."""
+    place = st.empty()
+    for _ in range(searches.GLANCES):
+        sleep(searches.PAUSE_S / searches.GLANCES)
+        place.empty()  # where a new run takes over
 
 
 def _draw_points(lines) -> None:

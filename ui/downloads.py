@@ -29,6 +29,19 @@ def documents(brief: Brief) -> None:
         _button(column, brief, ending, lambda make=make: make(brief))
 
 
+def document(brief: Brief, ending: str, key: str) -> None:
+    """One document of the answer, made after the click, under a key of its own."""
+    st.download_button(
+        literal(brief.text(f"brief_page.file{ending}")),
+        lambda: DOCUMENTS[ending](brief),
+        file_name=f"gpudash-{brief.result.snapshot}{ending}",
+        mime=TYPES[ending],
+        key=key,
+        on_click="ignore",
+        icon=":material/download:",
+    )
+
+
 def actions(brief: Brief) -> None:
     """One button per file that a team can run; these are small and made at once, so that a refusal can be read."""
     refused = []

@@ -6,6 +6,8 @@ from threading import Lock
 from gpudash.catalogue import Catalogue
 from gpudash.scenario import Scenario
 
+PAUSE_S, GLANCES = 0.8, 16  # how long the inputs must rest before a search begins, how often that is looked at
+
 Begin = Callable[[Scenario, Catalogue], Iterator]
 
 

@@ -39,6 +39,7 @@ START = "start"
 
 def main() -> None:
     st.set_page_config(page_title="gpudash", page_icon=str(ROOT / "assets/favicon.png"), layout="wide")
+    st.html(ROOT / "ui/look.css")
     state.load()
     text = state.text()
     page = st.navigation(_pages(text), position="top")

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from gpudash.derivation import speed_band
 from gpudash.figures._choices import headline_order, leading, place_name, price_source, role_name, roles, short_name
 from gpudash.figures._money import money_of
-from gpudash.figures._theme import CATEGORICAL, GREY, MAIN, ROW_HEIGHT, WAY_COLOURS, figure, marker, plain, whole
+from gpudash.figures._theme import CATEGORICAL, MAIN, WAY_COLOURS, figure, marker, plain, whole
 from gpudash.flips import Progress
 from gpudash.freshness import freshness_rules
 from gpudash.model import load_precision
@@ -20,6 +20,7 @@ LOAD_KINDS = ("inference", "batch")
 OUR_TREE = "gpudash"
 WARNINGS_SHOWN = 3
 FLIPS_SHOWN = 3
+SPLIT_HEIGHT, CUMULATIVE_HEIGHT = 100, 190  # low enough for one screen
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ def title(result: Result, text: Text) -> list[str]:
     work, traffic = scenario.workload, scenario.traffic
     values = {"model": result.sizing.model.title}
     if work.kind in LOAD_KINDS:
-        values |= {"rate": text.number(traffic.peak_requests_per_s), "during": _during(traffic, text)}
+        values |= {"rate": _rate(traffic.peak_requests_per_s, text), "during": _during(traffic, text)}
     else:
         values |= {"tokens": text.number(work.training_tokens_b), "runs": text.number(traffic.runs)}
     key = f"overview.title_{work.kind}"
@@ -47,6 +48,12 @@ def title(result: Result, text: Text) -> list[str]:
         values["places"] = text.value([place_name(code, text) for code in scenario.requirements.countries])
     question = text(key, **values)
     return [scenario.about.name, question] if scenario.about.name else [question]
+
+
+def _rate(requests_per_s: float, text: Text) -> str:
+    return text(
+        "overview.one_request" if requests_per_s == 1 else "overview.requests", rate=text.number(requests_per_s)
+    )
 
 
 def _during(traffic, text: Text) -> str:
@@ -174,7 +181,7 @@ def headline(result: Result, text: Text) -> list[Metric] | None:
     if choice is None:
         return None
     money, months = money_of(result, text), text.number(result.scenario.purchase.horizon_months)
-    tax = text("overview.tax_note", tax=money(choice.tax_usd)) if choice.tax_usd else text("common.before_tax")
+    tax = text("overview.tax_note", tax=money(choice.tax_usd)) if choice.tax_usd else text("overview.before_tax")
     return headline_order(
         choice,
         Metric(text("overview.monthly"), money(choice.monthly_usd), tax, text("overview.monthly_help")),
@@ -220,21 +227,22 @@ def purchase_split(result: Result, text: Text) -> go.Figure | None:
         text(f"figures.split_{most}", share=text.percent(shares[most])),
         source=_unused_line(choice, result, text),
         x=text("figures.split_x"),
-        height=150,
+        height=SPLIT_HEIGHT,
     )
     for way, share in shares.items():
-        label = text(f"common.way.{way}")
-        hover = plain(text("figures.split_hover", way=label, share=text.percent(share)))
+        label, percent = text(f"common.way.{way}"), text.percent(share)
+        hover = plain(text("figures.split_hover", way=label, share=percent))
         chart.add_bar(
             x=[share * 100],
             y=[""],
             orientation="h",
-            name=plain(label),
+            name=plain(text("figures.split_part", way=label, share=percent)),
             marker=marker(WAY_COLOURS[way]),
             hovertemplate=hover + "<extra></extra>",
         )
-    chart.update_layout(barmode="stack", legend={"y": -0.9})
-    chart.update_xaxes(range=[0, 100], ticksuffix=" %")
+    chart.update_layout(barmode="stack", bargap=0, legend={"y": 1, "yanchor": "top"})
+    chart.update_yaxes(visible=False, domain=[0, 0.5])  # the legend stands above the bar
+    chart.update_xaxes(range=[0, 100], showticklabels=False, showgrid=False)
     return chart
 
 
@@ -256,7 +264,9 @@ def cumulative_cost(result: Result, text: Text) -> go.Figure | None:
         source=price_source(result, money, text),
         x=text("figures.month"),
         y=text("figures.cumulative_y", currency=money.currency),
+        height=CUMULATIVE_HEIGHT,
     )
+    chart.update_layout(legend={"y": 1.02, "yanchor": "bottom"})
     chart.update_xaxes(whole(result.scenario.purchase.horizon_months))
     for colour, (role, choice) in zip((MAIN, CATEGORICAL[1], CATEGORICAL[2]), lines.items()):
         months = bills[choice.id].months
@@ -291,36 +301,17 @@ def _cumulative_title(result: Result, text: Text) -> str:
     return text("figures.cumulative_dearer", months=months, total=money(choice.tco_usd), more=more)
 
 
-def funnel(result: Result, text: Text) -> go.Figure | None:
-    """How many offers are left after each question of our tree."""
+def sieve(result: Result, text: Text) -> list[str]:
+    """How many offers are left after each question of our tree at which some fell, in one line."""
     path = result.path.get(OUR_TREE)
     if path is None or not path.steps:
-        return None
-    labels = [text("figures.all_offers")]
-    counts = [path.steps[0].candidates_before]
+        return []
+    steps = [text("overview.sieve_all", count=text.number(path.steps[0].candidates_before))]
     for step in path.steps:
-        if step.candidates_left != counts[-1]:
-            labels.append(text(f"figures.step_{step.node}"))
-            counts.append(step.candidates_left)
-    chart = figure(
-        text("figures.funnel", left=text.number(counts[-1]), all=text.number(counts[0])),
-        source=text("figures.funnel_source"),
-        x=text("figures.offers_left"),
-        height=ROW_HEIGHT * len(counts) + 70,
-        legend=False,
-    )
-    chart.add_bar(
-        x=counts,
-        y=labels,
-        orientation="h",
-        name=text("figures.offers_left"),
-        marker=marker(MAIN) | {"color": [GREY, *[MAIN] * (len(counts) - 1)]},
-        text=[text.number(count) for count in counts],
-        textposition="auto",
-        hoverinfo="skip",
-    )
-    chart.update_yaxes(autorange="reversed")
-    return chart
+        if step.candidates_left != step.candidates_before:
+            what = text(f"figures.step_{step.node}")
+            steps.append(text("overview.sieve_step", count=text.number(step.candidates_left), what=what))
+    return [text("overview.sieve_arrow").join(steps)]
 
 
 def lower_precision(result: Result, text: Text) -> list[str]:
