@@ -31,15 +31,7 @@ def documents(brief: Brief) -> None:
 
 def document(brief: Brief, ending: str, key: str) -> None:
     """One document of the answer, made after the click, under a key of its own."""
-    st.download_button(
-        literal(brief.text(f"brief_page.file{ending}")),
-        lambda: DOCUMENTS[ending](brief),
-        file_name=f"gpudash-{brief.result.snapshot}{ending}",
-        mime=TYPES[ending],
-        key=key,
-        on_click="ignore",
-        icon=":material/download:",
-    )
+    _button(st, brief, ending, lambda: DOCUMENTS[ending](brief), key=key, icon=":material/download:", width="content")
 
 
 def actions(brief: Brief) -> None:
@@ -56,15 +48,15 @@ def actions(brief: Brief) -> None:
         st.caption(literal(line))
 
 
-def _button(column, brief: Brief, ending: str, content) -> None:
-    column.download_button(
+def _button(place, brief: Brief, ending: str, content, *, key: str = "", **look) -> None:
+    place.download_button(
         literal(brief.text(f"brief_page.file{ending}")),
         content,
         file_name=f"gpudash-{brief.result.snapshot}{ending}",
         mime=TYPES.get(ending[ending.rfind(".") :], "text/plain"),
-        key=f"brief_page.file{ending}",
+        key=key or f"brief_page.file{ending}",
         on_click="ignore",
-        width="stretch",
+        **{"width": "stretch"} | look,
     )
 
 
