@@ -9,7 +9,7 @@ import numpy as np
 
 from fit import compare, inference, memory, training
 from fit.plots import Cloud, svg
-from gpudash.speed import BAND_90_SIGMAS
+from gpudash.bands import SIGMAS
 from gpudash.tables import DATA
 
 REPORT = DATA.parent / "docs" / "accuracy.md"
@@ -41,7 +41,7 @@ left out are somewhat too good.
 def line(name: str, errors: np.ndarray, sigma: np.ndarray) -> str:
     """One row of a table: number, median and 90th percentile of |log error|, shares within 25 % and in the band."""
     size = np.abs(errors)
-    within, inside = np.mean(size <= np.log(1.25)), np.mean(size <= BAND_90_SIGMAS * sigma)
+    within, inside = np.mean(size <= np.log(1.25)), np.mean(size <= SIGMAS[0.9] * sigma)
     return (
         f"| {name} | {len(size)} | {np.median(size):.1%} | {np.quantile(size, 0.9):.1%} | {within:.0%} | {inside:.0%} |"
     )

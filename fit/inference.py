@@ -10,9 +10,9 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from scipy.optimize import least_squares
 
+from gpudash.bands import SIGMAS
 from gpudash.catalogue import load_catalogue
 from gpudash.engines import EngineParameters
-from gpudash.speed import BAND_90_SIGMAS
 from gpudash.speed_rows import SetUps, predict, read_set_ups, row_sigma_log
 from gpudash.tables import DATA, numbers, read_columns
 
@@ -177,7 +177,7 @@ def random_folds(count: int) -> np.ndarray:
 
 def sigma_of(log_errors_held_out: np.ndarray) -> float:
     """The standard deviation whose 90 % band holds 90 % of these errors."""
-    return float(np.quantile(np.abs(log_errors_held_out), 0.9) / BAND_90_SIGMAS)
+    return float(np.quantile(np.abs(log_errors_held_out), 0.9) / SIGMAS[0.9])
 
 
 def shown_sigma(set_ups: SetUps) -> np.ndarray:

@@ -14,8 +14,9 @@ from itertools import product
 import numpy as np
 from scipy.optimize import least_squares
 
+from gpudash.bands import SIGMAS
 from gpudash.catalogue import load_catalogue
-from gpudash.memory_rows import BAND_SIGMAS, band_class, by_set_up, fit_rows, measured_gb
+from gpudash.memory_rows import band_class, by_set_up, fit_rows, measured_gb
 from gpudash.memory_setups import SetUps, read_set_ups
 from gpudash.model import read_parameters
 from gpudash.tables import DATA, numbers, read_columns
@@ -148,7 +149,7 @@ def bands(measured: Measured, errors: np.ndarray) -> dict[str, float]:
     """Per class the deviation whose 90 % band holds 90 % of held-out errors; guessed geometry takes the widest."""
     classes = np.array([band_class(set_up) for set_up in measured.set_ups.set_up])
     found = {
-        name: float(np.quantile(np.abs(errors[classes == name]), 0.9) / BAND_SIGMAS[0.9]) for name in np.unique(classes)
+        name: float(np.quantile(np.abs(errors[classes == name]), 0.9) / SIGMAS[0.9]) for name in np.unique(classes)
     }
     found["estimated_geometry"] = max(found.values())
     return {f"sigma_log_{name}": sigma for name, sigma in found.items()}
@@ -247,7 +248,7 @@ def _figure_table(measured: Measured, errors: dict) -> list[str]:
     sigma = np.array([read_parameters()["fitted"][f"sigma_log_{name}"] for name in classes])
     for purpose, (judged, error) in product(PURPOSES, errors.items()):
         rows = measured.purpose == purpose
-        held = [np.mean(np.abs(error[rows]) <= z * sigma[rows]) for z in BAND_SIGMAS.values()]
+        held = [np.mean(np.abs(error[rows]) <= z * sigma[rows]) for z in SIGMAS.values()]
         lines.append(f"| {purpose} | {judged} | {_figures(error[rows])} | {' / '.join(map(_percent, held))} |")
     return lines
 

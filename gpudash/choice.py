@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from gpudash.at_load import LOADS, fleet_responses
+from gpudash.bands import at_levels
 from gpudash.energy import choice_energy
 from gpudash.finance import npv_usd, tax_usd
-from gpudash.frameworks import (
-    FrameworkScores,
-)
+from gpudash.frameworks import FrameworkScores
 from gpudash.freshness import oldest_used
 from gpudash.offers import offer_id
 from gpudash.purchase_mix import KINDS
@@ -22,6 +22,7 @@ class Chooser:
     def __init__(self, known, shapes, sized, costs: Costs, scores: FrameworkScores, ordered: Order):
         self.known, self.shapes, self.sized, self.costs = known, shapes, sized, costs
         self.scores, self.ordered = scores, ordered
+        self.responses = fleet_responses(known, shapes, sized)
         self._made: dict[int, Choice] = {}
         self._plans: dict[int, object] = {}
 
@@ -74,8 +75,10 @@ class Chooser:
             utilisation_fraction=_number(sized.utilisation_fraction[shape]),
             speed_low=float(sized.speed_low[shape]),
             speed_high=float(sized.speed_high[shape]),
+            speed_bands=at_levels(float(sized.speed_low[shape]), float(sized.speed_high[shape])),
             ttft_ms=_number(sized.ttft_ms[shape]),
             tpot_ms=_number(sized.tpot_ms[shape]),
+            **(self.responses.of(shape) if self.responses else dict.fromkeys(LOADS)),
             run_hours=_number(sized.run_hours[shape]),
             purchase_split={kind: value / hours for kind, value in served.items()} if hours else {},
             monthly_usd=monthly,

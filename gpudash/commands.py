@@ -80,8 +80,9 @@ def memory(options: Namespace, text: Text) -> dict:
 
 
 def speed(options: Namespace, text: Text) -> dict:
-    """Speed and band of a model served on some GPUs; `low` and `high` bound the output tokens per second."""
+    """Speed and bands of a model served on some GPUs; `low` and `high` are the ends of the 90 % band, in tokens/s."""
     from gpudash.assumptions import assume
+    from gpudash.bands import at_levels
     from gpudash.catalogue import load_catalogue
     from gpudash.engines import engine_parameters
     from gpudash.export import plain
@@ -126,6 +127,10 @@ def speed(options: Namespace, text: Text) -> dict:
         "tpot_ms": found.tpot_ms,
         "low": found.output_tokens_per_s * found.low_factor,
         "high": found.output_tokens_per_s * found.high_factor,
+        "bands": {
+            level: [found.output_tokens_per_s * factor for factor in factors]
+            for level, factors in at_levels(found.low_factor, found.high_factor).items()
+        },
         "max_batch": most,
         "nearest_measured": nearest_measured(
             known.model,

@@ -6,6 +6,7 @@ import numpy as np
 
 from gpudash import energy
 from gpudash.assumptions import Known, assume, ledger, price_entries
+from gpudash.at_load import FleetResponses
 from gpudash.candidates import Gates, gate_before_sizing, gate_costs, gate_sizing
 from gpudash.catalogue import Catalogue
 from gpudash.choice import Chooser
@@ -18,7 +19,8 @@ from gpudash.reasons import result_warnings, versus, winner_reasons
 from gpudash.recommendation import ALTERNATIVES, Order, candidate_columns, order, pareto_ids, rank, ranking
 from gpudash.result import Choice, FrameworkRanking, LowerPrecision, Result
 from gpudash.scenario import Scenario
-from gpudash.sizing import Shapes, Sized, parameters, size, sizing_result
+from gpudash.sizing import Shapes, Sized, parameters, size
+from gpudash.sizing_result import sizing_result
 from gpudash.stages import Stages
 from gpudash.tco import Costs, demand_result, least_costs, peak_usd_per_hour, total_costs
 
@@ -95,7 +97,7 @@ def evaluate(scenario: Scenario, catalogue: Catalogue, stages: Stages | None = N
         alternatives=tuple(choices[candidate] for candidate in shown),
         pareto=pareto_ids(tuple(choices[candidate] for candidate in shown)),
         rejected=solved.gates.rejected(),
-        sizing=_sizing(solved, focus),
+        sizing=_sizing(solved, focus, choose.responses),
         demand=stages.optional("demand", None, _demand, solved, focus),
         purchase_mix=None if focus is None else choose.mix(focus),
         purchase_detail=stages.optional("purchase_detail", None, _purchase_detail, solved, choose, focus),
@@ -178,12 +180,13 @@ def _gap(known, winner: Choice | None, cheapest: Choice | None) -> float | None:
     return max(cheapest.monthly_usd - known.budget_usd_per_month, 0.0)
 
 
-def _sizing(solved: Solved, focus: int | None):
+def _sizing(solved: Solved, focus: int | None, responses: FleetResponses | None):
+    known, shapes, sized = solved.known, solved.shapes, solved.sized
     if focus is None:
-        return sizing_result(solved.known, solved.shapes, solved.sized, None, 1)
+        return sizing_result(known, shapes, sized, responses, None, 1)
     offer = solved.costs.rows[focus]
-    gpus = int(solved.costs.servers[focus] * solved.known.catalogue.offers.gpus_per_server[offer])
-    return sizing_result(solved.known, solved.shapes, solved.sized, int(solved.shapes.of_offer[offer]), gpus)
+    gpus = int(solved.costs.servers[focus] * known.catalogue.offers.gpus_per_server[offer])
+    return sizing_result(known, shapes, sized, responses, int(shapes.of_offer[offer]), gpus)
 
 
 def _owned(solved: Solved, choose: Chooser, focus: int | None):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpudash.bands import band_factor
 from gpudash.errors import GpudashError
 from gpudash.memory_setups import SetUp, read_set_ups
 from gpudash.model import read_parameters
@@ -11,8 +12,6 @@ from gpudash.result import Message
 from gpudash.serving_memory import kv_cache_gb, run_time_buffer_gb, weights_gb
 from gpudash.training_memory import training_memory
 from gpudash.units import BYTES_PER_GB
-
-BAND_SIGMAS = {0.8: 1.2816, 0.9: 1.6449, 0.95: 1.96}  # quantiles of the normal distribution
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +52,8 @@ def memory_rows(columns: dict[str, list[str]], hardware, *, level: float = 0.9) 
     unstated = read_parameters()["unstated"]["measured_context_tokens"]
     rows = read_set_ups(columns, hardware, unstated_context_tokens=unstated)
     predicted, because = by_set_up(rows, measured_gb)
-    factor = np.array([_band_factor(band_class(set_up), level) if set_up else np.nan for set_up in rows.set_up])
+    sigma = [residual_sigma_log(band_class(set_up)) if set_up else np.nan for set_up in rows.set_up]
+    factor = band_factor(np.array(sigma), level)
     return Measurements(predicted, predicted / factor, predicted * factor, tuple(because))
 
 
@@ -115,9 +115,9 @@ def band_class(set_up: SetUp) -> str:
     return kind_of(set_up)
 
 
-def _band_factor(residuals: str, level: float) -> float:
-    """By how much a log-normal band of this level stretches the prediction of a class."""
-    return float(np.exp(BAND_SIGMAS[level] * read_parameters()["fitted"][f"sigma_log_{residuals}"]))
+def residual_sigma_log(residuals: str) -> float:
+    """The deviation of log(measured / predicted) of a class of residuals."""
+    return read_parameters()["fitted"][f"sigma_log_{residuals}"]
 
 
 def _serving_lines(set_up: SetUp, context_tokens, batch_size):
@@ -185,6 +185,6 @@ def _judged(set_up: SetUp, needed_gb: float, hardware) -> tuple[str, Message]:
     residuals = (
         band_class(set_up) if set_up.method else "allocated"
     )  # the weights are known even if the geometry is not
-    highest_gb = needed_gb * _band_factor(residuals, 0.9)
+    highest_gb = needed_gb * band_factor(residual_sigma_log(residuals))
     word = "does_not_fit" if needed_gb > usable else "tight" if highest_gb > usable else "fits"
     return word, Message.of(f"memory.{word}", needed=float(needed_gb), usable=usable, gpus=set_up.gpu_count, gpu=gpu)

@@ -23,10 +23,7 @@ def winner_reasons(known, winner: Choice, cheapest: Choice, feasible_count: int)
                 more=Usd(more), cheapest=cheapest.id,
             )
         )  # fmt: skip
-    if winner.tpot_ms is not None and known.tpot_ms is not None:
-        said.append(Message.of("reasons.meets_tpot", value=winner.tpot_ms, target=known.tpot_ms))
-    if winner.ttft_ms is not None and known.ttft_ms is not None:
-        said.append(Message.of("reasons.meets_ttft", value=winner.ttft_ms, target=known.ttft_ms))
+    said.extend(_answer_times(known, winner))
     target = known.scenario.traffic.target_utilisation_fraction
     if winner.utilisation_fraction is not None and winner.utilisation_fraction < target:
         said.append(Message.of("reasons.kept_quiet", share=Share(winner.utilisation_fraction), target=Share(target)))
@@ -41,6 +38,23 @@ def winner_reasons(known, winner: Choice, cheapest: Choice, feasible_count: int)
         spare = known.budget_usd_per_month - winner.monthly_usd
         said.append(Message.of("reasons.within_budget", spare=Usd(spare)))
     return tuple(said)
+
+
+def _answer_times(known, winner: Choice) -> list[Message]:
+    """How fast its users are answered, against the targets that are set."""
+    said, busiest = [], winner.at_peak
+    if busiest is None:
+        return said
+    if known.tpot_ms is not None:
+        said.append(
+            Message.of(
+                "reasons.meets_tpot", peak=busiest.tpot_ms, mean=winner.at_mean.tpot_ms, full=winner.tpot_ms,
+                target=known.tpot_ms,
+            )
+        )  # fmt: skip
+    if known.ttft_ms is not None:
+        said.append(Message.of("reasons.meets_ttft", value=busiest.ttft_ms, target=known.ttft_ms))
+    return said
 
 
 def versus(choice: Choice, winner: Choice) -> tuple[Message, ...]:
@@ -79,10 +93,7 @@ def _winner_warnings(known, winner: Choice, costs: Costs, candidate: int) -> tup
         said.append(Message.of("warnings.secondary_price", provider=winner.provider))
     if offers.date_estimated[offer]:
         said.append(Message.of("warnings.estimated_date", provider=winner.provider))
-    if known.tpot_ms is not None and winner.tpot_ms and winner.tpot_ms / winner.speed_low > known.tpot_ms:
-        said.append(Message.of("warnings.tpot_in_band", slow=winner.tpot_ms / winner.speed_low, target=known.tpot_ms))
-    if known.ttft_ms is not None and winner.ttft_ms and winner.ttft_ms / winner.speed_low > known.ttft_ms:
-        said.append(Message.of("warnings.ttft_in_band", slow=winner.ttft_ms / winner.speed_low, target=known.ttft_ms))
+    said.extend(_slow_warnings(known, winner))
     said.extend(_run_warnings(known, winner))
     if not known.is_training and not known.counts_samples and not _is_measured(known, offer):
         said.append(Message.of("warnings.speed_not_measured", gpu=winner.gpu, engine=known.engine))
@@ -98,6 +109,21 @@ def _winner_warnings(known, winner: Choice, costs: Costs, candidate: int) -> tup
     if len(np.unique(offers.provider_row[costs.rows])) == 1:
         said.append(Message.of("warnings.single_provider", provider=winner.provider))
     return tuple(said)
+
+
+def _slow_warnings(known, winner: Choice) -> list[Message]:
+    """What the busiest hour is like if the cards are as slow as the slow end of the band allows."""
+    slow = winner.slow_at_peak
+    if slow is None:
+        return []
+    if slow.ttft_ms is None:
+        return [Message.of("warnings.overload_in_band", share=Share(slow.utilisation_fraction))]
+    limits = {"tpot": (slow.tpot_ms, known.tpot_ms), "ttft": (slow.ttft_ms, known.ttft_ms)}
+    return [
+        Message.of(f"warnings.{name}_in_band", slow=value, target=target)
+        for name, (value, target) in limits.items()
+        if target is not None and value > target
+    ]
 
 
 def _run_warnings(known, winner: Choice) -> tuple[Message, ...]:

@@ -142,10 +142,15 @@ def ranking(known, costs: Costs, scores: FrameworkScores, ordered: Order) -> Fra
 
 
 def pareto_ids(choices: tuple[Choice, ...]) -> tuple[str, ...]:
-    """Choices that no other beats in cost and speed at once (token time, else hours of a run, else cost alone)."""
+    """Choices that no other beats in cost and speed at once.
+
+    Speed is the time per token in the busiest hour, else that to the answer, else the hours of a run, else none.
+    """
 
     def slowness(choice: Choice) -> float:
-        return next((v for v in (choice.tpot_ms, choice.ttft_ms, choice.run_hours) if v is not None), 0.0)
+        busiest = choice.at_peak
+        times = (busiest.tpot_ms, busiest.ttft_ms) if busiest else (choice.run_hours,)
+        return next((time for time in times if time is not None), 0.0)
 
     points = [(choice.tco_usd, slowness(choice)) for choice in choices]
     return tuple(

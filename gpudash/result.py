@@ -48,6 +48,20 @@ class Assumption:
 
 
 @dataclass(frozen=True)
+class Response:
+    """How a server answers at some load (numbers, or arrays of many servers): the mean over the requests.
+
+    `ttft_ms` is None where more arrives than the server can do, `tpot_ms` where nothing is written token by token.
+    """
+
+    requests_per_s: Any  # that one server gets
+    utilisation_fraction: Any  # of what it does with full batches
+    batch_size: Any  # requests that run together on one copy of the model while one is served, that one included
+    ttft_ms: Any
+    tpot_ms: Any
+
+
+@dataclass(frozen=True)
 class Choice:
     """One candidate in full: an offer with its layout, servers and purchase mix.
 
@@ -73,8 +87,12 @@ class Choice:
     utilisation_fraction: float | None  # most of its time that a server may be busy
     speed_low: float  # factor on speed at the lower end of the 90 % band
     speed_high: float
-    ttft_ms: float | None
+    speed_bands: dict[float, tuple[float, float]]  # 0.8, 0.9, 0.95 -> both ends of the band that holds that share
+    ttft_ms: float | None  # of a server filled to its targets
     tpot_ms: float | None
+    at_peak: Response | None  # busiest hour of the first month; None where nobody waits for an answer
+    at_mean: Response | None
+    slow_at_peak: Response | None  # the same hour, if the cards are as slow as the slow end of the band
     run_hours: float | None
     purchase_split: dict[str, float]  # way of buying -> share of served server-hours
     monthly_usd: float
@@ -114,9 +132,10 @@ class ShapeVerdict:
     per_gpu_gb: float | None
     usable_gb: float | None
     requests_per_s_per_server: float | None
-    ttft_ms: float | None
+    ttft_ms: float | None  # of a server filled to its targets
     tpot_ms: float | None
-    servers: int | None
+    at_peak: Response | None  # of the servers below, in the busiest hour of the first month
+    servers: int | None  # at the peak of the first month, or of one training run
     because: Message | None  # None: it works
 
 
@@ -129,6 +148,9 @@ class Sizing:
     memory: Any  # InferenceMemory or TrainingMemory of one replica on the chosen GPU
     gpu: str | None
     gpu_usable_gb: float | None
+    at_peak: Response | None  # how the recommended servers answer in the busiest hour of the first month
+    at_mean: Response | None
+    by_load: Response | None  # from no load to the most a server may get: arrays [slow end, predicted, fast end; loads]
     shapes: tuple[ShapeVerdict, ...]
 
 

@@ -5,18 +5,18 @@ a thousand offers share about a hundred and fifty shapes.
 """
 
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
 from gpudash.engines import EngineParameters, card_parameters
 from gpudash.errors import GpudashError
-from gpudash.memory import InferenceMemory, inference_memory, maximum_batch, verdict, weights_gb
+from gpudash.memory import maximum_batch, weights_gb
 from gpudash.model import load_precision, read_parameters
 from gpudash.queueing import highest_utilisation, queue_wait_s
-from gpudash.result import Message, ShapeVerdict, Sizing
+from gpudash.result import Message
 from gpudash.scenario import bounds
-from gpudash.sizing_runs import run_memory, sample_columns, training_columns
+from gpudash.sizing_runs import sample_columns, training_columns
 from gpudash.speed import Cards, Transformer, inference_speed
 from gpudash.tables import DATA, read_yaml
 from gpudash.units import MS_PER_S
@@ -50,6 +50,10 @@ class Shapes:
 
     def __len__(self) -> int:
         return len(self.gpu_row)
+
+    def take(self, shapes) -> "Shapes":
+        """Only these shapes, without their offers."""
+        return Shapes(self.gpu_row[shapes], self.gpus_per_server[shapes], self.gpu_fraction[shapes], np.empty(0, int))
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,11 @@ class Sized:
         }
         return cls(**{**missing, **counts, "usable_gb": usable_gb, **columns})
 
+    def take(self, shapes) -> "Sized":
+        """Only these shapes."""
+        columns = {field.name: getattr(self, field.name)[shapes] for field in fields(self) if field.name != "because"}
+        return Sized(because=tuple(self.because[shape] for shape in shapes), **columns)
+
 
 def size_inference(known, shapes: Shapes, usable_gb: np.ndarray) -> Sized:
     """The layout of every shape that serves the most requests per second within the latency targets.
@@ -104,7 +113,7 @@ def size_inference(known, shapes: Shapes, usable_gb: np.ndarray) -> Sized:
     cap = parameters()["maximum_batch_requests"]["value"]
     grid = np.unique(np.rint(np.geomspace(1, cap, BATCH_STEPS)))
     batch = np.clip(grid, 1, np.maximum(largest, 1)[:, :, None])
-    speed = _speed(known, shapes, degrees[:, :, None], batch)
+    speed = shape_speed(known, shapes, axes=3)(gpu_count=degrees[:, :, None], batch_size=batch)
     replicas = shapes.gpus_per_server[:, None] // degrees
     per_server = speed.requests_per_s * replicas[:, :, None]
     slots, service_s = batch * replicas[:, :, None], batch / speed.requests_per_s
@@ -176,37 +185,47 @@ def _largest_batch(known, usable_gb, degrees) -> np.ndarray:
     )
 
 
-def _speed(known, shapes: Shapes, degrees, batch):
-    """`inference_speed` of every shape [shapes, degrees, batches]."""
+def shape_speed(known, shapes: Shapes, axes: int):
+    """`inference_speed` of every shape at the workload's lengths: a function of `gpu_count` and `batch_size`.
+
+    Both broadcast to [shapes, ...] with so many axes.
+    """
     work, hardware = known.scenario.workload, known.catalogue.hardware
-    rows = shapes.gpu_row
+    per_shape = (slice(None), *[None] * (axes - 1))
+    rows, fraction = shapes.gpu_row[per_shape], shapes.gpu_fraction[per_shape]
     transformer = Transformer.of(known.model, known.weight_precision, work.kv_precision)
-    cards = Cards.of(hardware, rows[:, None, None], transformer.compute_bits)
-    fraction = shapes.gpu_fraction[:, None, None]
+    cards = _of_shapes(Cards, _all_cards(hardware, transformer.compute_bits), rows)
     cards = replace(
         cards,
         bandwidth_gb_per_s=cards.bandwidth_gb_per_s * fraction,
         peak_tflops=cards.peak_tflops * fraction,
         peak_16bit_tflops=cards.peak_16bit_tflops * fraction,
     )
-    every = _all_parameters(known.engine, hardware)
-    by_shape = EngineParameters(*(getattr(every, field.name)[rows, None, None] for field in fields(every)))
-    return inference_speed(
+    return partial(
+        inference_speed,
         transformer,
         cards,
-        by_shape,
-        gpu_count=degrees,
-        batch_size=batch,
+        _of_shapes(EngineParameters, _all_parameters(known.engine, hardware), rows),
         context_tokens=work.context_tokens,
         output_tokens=known.output_tokens,
         prefix_cache_hit_fraction=known.scenario.traffic.prefix_cache_hit_fraction,
     )
 
 
+def _of_shapes(kind, every, rows):
+    """The columns of a record of all cards, taken at these rows."""
+    return kind(*(getattr(every, field.name)[rows] for field in fields(kind)))
+
+
 def _margin(targets_ms, best_ms) -> np.ndarray:
     """The smallest of target / best reachable over the targets that are set; NaN without any."""
     ratios = [target / best for target, best in zip(targets_ms, best_ms) if target is not None]
     return np.min(ratios, axis=0) if ratios else np.full(len(best_ms[0]), np.nan)
+
+
+@lru_cache(maxsize=32)
+def _all_cards(hardware, compute_bits: int) -> Cards:
+    return Cards.of(hardware, np.arange(len(hardware)), compute_bits)
 
 
 @lru_cache(maxsize=32)
@@ -277,78 +296,3 @@ def size(known, shapes: Shapes) -> Sized:
     if model.family not in TOKEN_FAMILIES:
         raise GpudashError("sizing.kind_not_modelled", title=model.title, family=model.family)
     return size_inference(known, shapes, usable_gb)
-
-
-# ---- what is shown ------------------------------------------------------------------------------------------------
-
-
-def sizing_result(known, shapes: Shapes, sized: Sized, shape: int | None, gpu_count: int) -> Sizing:
-    """The memory of one replica (or of one GPU of a run) on the chosen shape, and the verdict on every shape."""
-    usable_gb = None if shape is None else float(sized.usable_gb[shape])
-    return Sizing(
-        model=known.model,
-        weight_precision=known.weight_precision,
-        memory=_memory(known, sized, shape, gpu_count, usable_gb),
-        gpu=None if shape is None else known.catalogue.hardware.names[shapes.gpu_row[shape]],
-        gpu_usable_gb=usable_gb,
-        shapes=_shape_verdicts(known, shapes, sized),
-    )
-
-
-def _memory(known, sized: Sized, shape: int | None, gpu_count: int, usable_gb: float | None):
-    if known.is_training:
-        return run_memory(known, gpu_count, usable_gb)
-    degree, batch = (1, 1) if shape is None else (int(sized.tensor_parallel[shape]), int(sized.batch_size[shape]))
-    return _replica_memory(known, degree, batch, usable_gb)
-
-
-def _replica_memory(known, tensor_parallel, batch_size, usable_gb_per_gpu) -> InferenceMemory:
-    """Memory of one replica; numbers or one entry per shape."""
-    work = known.scenario.workload
-    return inference_memory(
-        known.model,
-        known.weight_precision,
-        work.kv_precision,
-        work.context_tokens + known.output_tokens,
-        batch_size,
-        kv_layout=work.kv_layout,
-        gpu_count=tensor_parallel,
-        usable_gb_per_gpu=usable_gb_per_gpu,
-        buffer_gb=work.buffer_gb,
-        state_gb=work.state_gb,
-    )
-
-
-def _shape_verdicts(known, shapes: Shapes, sized: Sized) -> tuple[ShapeVerdict, ...]:
-    """One verdict per server shape; the memory of all shapes that serve is asked for at once."""
-    works, holds = sized.meets_targets, sized.holds
-    per_gpu_gb = np.full(len(shapes), np.nan)
-    if works.any() and not known.is_training:
-        some = np.flatnonzero(works)
-        needed = _replica_memory(known, sized.tensor_parallel[some], sized.batch_size[some], sized.usable_gb[some])
-        per_gpu_gb[some] = needed.per_gpu_gb
-    words = np.where(
-        holds, np.where(np.isnan(per_gpu_gb), "fits", verdict(per_gpu_gb, sized.usable_gb)), "does_not_fit"
-    )
-
-    def shown(column, row: int) -> float | None:
-        return float(column[row]) if works[row] and np.isfinite(column[row]) else None
-
-    return tuple(
-        ShapeVerdict(
-            gpu=known.catalogue.hardware.names[shapes.gpu_row[row]],
-            gpus_per_server=int(shapes.gpus_per_server[row]),
-            verdict=str(words[row]),
-            tensor_parallel=int(sized.tensor_parallel[row]),
-            replicas_per_server=int(sized.replicas_per_server[row]),
-            batch_size=int(sized.batch_size[row]),
-            per_gpu_gb=shown(per_gpu_gb, row),
-            usable_gb=float(sized.usable_gb[row]),
-            requests_per_s_per_server=shown(sized.requests_per_s, row),
-            ttft_ms=shown(sized.ttft_ms, row),
-            tpot_ms=shown(sized.tpot_ms, row),
-            servers=int(sized.servers_per_run[row]) or None,
-            because=sized.because[row],
-        )
-        for row in range(len(shapes))
-    )

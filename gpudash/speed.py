@@ -9,11 +9,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from gpudash.bands import band_factor
 from gpudash.engines import EngineParameters
 from gpudash.tables import DATA, numbers, read_columns
 from gpudash.units import BYTES_PER_GB, FLOPS_PER_TFLOPS, MS_PER_S, PARAMS_PER_B
 
-BAND_90_SIGMAS = 1.6449  # exact: 5 % of a normal distribution lie above it
 ALL_REDUCES_PER_LAYER = 2  # one after attention, one after the feed-forward part
 ACTIVATION_BYTES = 2  # activations travel between GPUs in 16 bit
 FLOPS_PER_MULTIPLY_ADD = 2
@@ -277,6 +277,6 @@ def inference_speed(
         output_tokens_per_s=batch_size * output_tokens / round_s,
         requests_per_s=batch_size / round_s,
         sigma_log=sigma,
-        low_factor=np.exp(-BAND_90_SIGMAS * sigma),
-        high_factor=np.exp(BAND_90_SIGMAS * sigma),
+        low_factor=1 / band_factor(sigma),
+        high_factor=band_factor(sigma),
     )

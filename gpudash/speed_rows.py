@@ -6,12 +6,13 @@ from functools import lru_cache
 
 import numpy as np
 
+from gpudash.bands import band_factor
 from gpudash.engines import EngineParameters, engine_name, engine_of_year, engine_parameters
 from gpudash.errors import GpudashError
 from gpudash.model import custom_model, load_model, load_precision
 from gpudash.result import Message
 from gpudash.row_cells import check_counts, finite, numbers_or
-from gpudash.speed import BAND_90_SIGMAS, Cards, Transformer, decode_step_s, inference_speed, prefill_s
+from gpudash.speed import Cards, Transformer, decode_step_s, inference_speed, prefill_s
 from gpudash.tables import DATA, read_yaml
 from gpudash.units import BYTES_PER_GB, MS_PER_S
 
@@ -83,7 +84,7 @@ def predict_rows(columns: dict[str, list[str]], hardware) -> Predictions:
     with np.errstate(invalid="ignore", over="ignore"):  # rows without a prediction are NaN all the way
         predicted = predict(set_ups, parameters)
     sigma = row_sigma_log(set_ups, parameters)
-    factor = np.exp(BAND_90_SIGMAS * sigma)
+    factor = band_factor(sigma)
     unpublished = Message.of("speed.unpublished_figures_row")
     because = tuple(
         reason or (None if np.isfinite(value) else unpublished) for reason, value in zip(set_ups.because, predicted)

@@ -5,11 +5,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from gpudash.bands import band_factor
 from gpudash.errors import GpudashError
 from gpudash.model import custom_model, load_model, load_precision
 from gpudash.result import Message
 from gpudash.row_cells import check_counts, finite, numbers_or
-from gpudash.speed import BAND_90_SIGMAS, Cards
+from gpudash.speed import Cards
 from gpudash.speed_rows import Predictions, reason_of, where_readable
 from gpudash.training_speed import TrainingWork, mfu_fraction, training_sigma_log
 
@@ -46,7 +47,7 @@ def predict_training_rows(columns: dict[str, list[str]], hardware) -> Prediction
     mfu = mfu_fraction(runs.work, runs.gpu, runs.architecture, runs.compute_bits, runs.gpu_count)
     predicted = runs.peak_tflops * mfu / runs.work.tflop_per_token()
     predicted = np.where([reason is None for reason in runs.because], predicted, np.nan)
-    factor = np.exp(BAND_90_SIGMAS * training_sigma_log(runs.gpu))
+    factor = band_factor(training_sigma_log(runs.gpu))
     unpublished = Message.of("speed.unpublished_figures_row")
     because = tuple(
         reason or (None if np.isfinite(value) else unpublished) for reason, value in zip(runs.because, predicted)

@@ -9,9 +9,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from gpudash.bands import band_factor
 from gpudash.errors import GpudashError
 from gpudash.model import load_precision
-from gpudash.speed import BAND_90_SIGMAS, Cards
+from gpudash.speed import Cards
 from gpudash.tables import DATA, numbers, read_columns
 from gpudash.units import FLOPS_PER_TFLOPS, PARAMS_PER_B
 
@@ -94,7 +95,7 @@ def training_speed(work: TrainingWork, hardware, rows, *, gpu_count, precision: 
     mfu = mfu_fraction(work, gpus, architectures, cards.compute_bits, gpu_count)
     tokens_per_s = gpu_count * cards.peak_tflops * mfu / work.tflop_per_token()
     sigma = training_sigma_log(gpus)
-    factor = np.exp(BAND_90_SIGMAS * sigma)
+    factor = band_factor(sigma)
     return TrainingSpeed(tokens_per_s, mfu, tokens_per_s / factor, tokens_per_s * factor, sigma)
 
 

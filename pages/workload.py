@@ -52,6 +52,7 @@ page.folded_table(workload.verdicts)
 page.section("section_speed", workload.speed, workload.run_time)
 page.figure(workload.run_time)
 if page.show(workload.speed):
+    page.figure(workload.token_time)
     page.figure(workload.speed)
     page.folded_table(workload.nearest)
 page.figure(workload.cost_against_speed)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from fit.memory import held_out_verdicts, random_folds, read_measured, read_verdicts
+from gpudash.bands import SIGMAS
 from gpudash.catalogue import load_catalogue
-from gpudash.memory_rows import BAND_SIGMAS, fit_rows, memory_rows
+from gpudash.memory_rows import fit_rows, memory_rows
 from gpudash.serving_memory import kv_cache_gb, weights_gb
 from gpudash.tables import DATA, read_columns
 from gpudash.text import Text
@@ -51,7 +52,7 @@ def test_published_memory_is_predicted_and_seldom_too_low():
 
 def test_the_90_percent_band_holds_about_that_share_of_the_published_figures_and_lies_between_the_others():
     values = np.array([float(cell) for cell in MEASURED["measured_gb"]])
-    narrow, usual, wide = (memory_rows(MEASURED, HARDWARE, level=level) for level in BAND_SIGMAS)
+    narrow, usual, wide = (memory_rows(MEASURED, HARDWARE, level=level) for level in SIGMAS)
     assert 0.87 <= np.mean((usual.low <= values) & (values <= usual.high)) <= 0.93
     assert np.all(wide.low < usual.low) and np.all(usual.low < narrow.low) and np.all(narrow.high < usual.high)
 

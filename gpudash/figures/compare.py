@@ -93,8 +93,8 @@ def _facts(result: Result, money: Money, text: Text) -> dict[str, str]:
         rows["per_million"] = money(choice.cost_per_million_tokens_usd)
     if choice.cost_per_run_usd is not None:
         rows["per_run"] = money(choice.cost_per_run_usd)
-    if choice.ttft_ms is not None:
-        rows["first_token"] = text("compare.milliseconds", value=text.number(choice.ttft_ms))
+    if choice.at_peak is not None:
+        rows["first_token"] = text("compare.milliseconds", value=text.number(choice.at_peak.ttft_ms))
     rows["price_date"] = text.date(choice.price_as_of)
     return {text(f"compare.row_{name}"): value for name, value in rows.items()}
 

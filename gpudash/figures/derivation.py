@@ -127,7 +127,19 @@ def _from_load(parts: Derivation, choice: Choice, traffic, text: Text) -> list[s
         text("derivation.load", peak=peak, burst=burst, load=load),
         text("derivation.capacity", requests=requests, share=share, capacity=capacity),
         text("derivation.servers", load=load, capacity=capacity, replicas=replicas, servers=servers),
+        *_answers(choice, text),
     ]
+
+
+def _answers(choice: Choice, text: Text) -> list[str]:
+    """How fast those servers answer in the busiest hour; nothing where nobody waits for tokens."""
+    busiest = choice.at_peak
+    if busiest is None or busiest.tpot_ms is None:
+        return []
+    said = {"requests": text.number(busiest.requests_per_s), "share": text.percent(busiest.utilisation_fraction)}
+    said |= {"batch": text.number(busiest.batch_size), "most": text.number(choice.batch_size)}
+    times = {"time": text.number(busiest.tpot_ms), "mean": text.number(choice.at_mean.tpot_ms)}
+    return [text("derivation.answers", **said, **times, full=text.number(choice.tpot_ms))]
 
 
 def _assumed(names: tuple[str, ...], result: Result, text: Text) -> list[str]:

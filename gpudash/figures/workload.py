@@ -30,6 +30,8 @@ INFERENCE_PARTS = ("weights_gb", "kv_cache_gb", "state_gb", "buffer_gb")
 TRAINING_PARTS = ("weights_gb", "gradients_gb", "optimizer_gb", "activations_gb", "logits_gb", "buffer_gb")
 SPEEDS_SHOWN = 10
 DAYS = 7
+BAND_LINES = {0.8: 5, 0.95: 1.5}  # bands that are drawn, and how thick
+BAND_COLOUR = "rgba(74, 143, 208, 0.22)"
 LABEL_WIDTH = 22  # characters per line beside a bar; leaves a phone room for the bar
 
 
@@ -88,8 +90,9 @@ def verdicts(result: Result, text: Text) -> Table:
         (text("workload.column_verdict"), [_verdict(shape, text) for shape in shapes]),
         (text("workload.column_servers"), [shape.servers for shape in shapes], "number"),
         (text("workload.column_requests"), [shape.requests_per_s_per_server for shape in shapes], "number"),
-        (text("workload.column_ttft"), [shape.ttft_ms for shape in shapes], "number"),
-        (text("workload.column_tpot"), [shape.tpot_ms for shape in shapes], "number"),
+        (text("workload.column_ttft_peak"), [shape.at_peak and shape.at_peak.ttft_ms for shape in shapes], "number"),
+        (text("workload.column_tpot_peak"), [shape.at_peak and shape.at_peak.tpot_ms for shape in shapes], "number"),
+        (text("workload.column_tpot_full"), [shape.tpot_ms for shape in shapes], "number"),
         (text("workload.column_memory"), [shape.per_gpu_gb for shape in shapes], "number"),
         (text("workload.column_because"), [text.say(shape.because) if shape.because else "" for shape in shapes]),
     ]
@@ -103,30 +106,33 @@ def _verdict(shape: ShapeVerdict, text: Text) -> str:
 
 
 def speed(result: Result, text: Text) -> go.Figure | None:
-    """Tokens per second of one server for the best candidates, with the band of the prediction."""
+    """Tokens per second of one server for the best candidates, with the bands of the prediction."""
     choices = [choice for choice in result.alternatives if choice.output_tokens_per_s_per_server][:SPEEDS_SHOWN]
-    bands = [
-        [choice.output_tokens_per_s_per_server * factor for factor in (1, choice.speed_low, choice.speed_high)]
-        for choice in choices
-    ]
-    return _banded("speed", choices, bands, text)
+    values = np.array([choice.output_tokens_per_s_per_server for choice in choices])
+    return _banded("speed", choices, values, values[:, None, None] * _band_factors(choices), text)
 
 
 def run_time(result: Result, text: Text) -> go.Figure | None:
     """Hours of one training run for the best candidates; the slow end of the speed's band is the long end here."""
     choices = [choice for choice in result.alternatives if choice.run_hours][:SPEEDS_SHOWN]
-    bands = [[choice.run_hours / factor for factor in (1, choice.speed_high, choice.speed_low)] for choice in choices]
-    return _banded("run_time", choices, bands, text)
+    hours = np.array([choice.run_hours for choice in choices])
+    return _banded("run_time", choices, hours, hours[:, None, None] / _band_factors(choices)[..., ::-1], text)
 
 
-def _banded(name: str, choices: list[Choice], bands: list[list[float]], text: Text) -> go.Figure | None:
-    """One bar per choice with its range; `bands` hold the value, its lower and its upper end."""
+def _band_factors(choices: list[Choice]) -> np.ndarray:
+    """Ends of the bands as factors on the speed, [choices, levels, 2]."""
+    ends = [[choice.speed_bands[level] for level in BAND_LINES] for choice in choices]
+    return np.array(ends).reshape(len(choices), len(BAND_LINES), 2)
+
+
+def _banded(name: str, choices: list[Choice], values: np.ndarray, bands: np.ndarray, text: Text) -> go.Figure | None:
+    """One bar per choice with its ranges, the narrower one drawn thicker; `bands` as in `_band_factors`."""
     if not choices:
         return None
-    values, low, high = np.array(bands).T
     said = [
-        {"value": text.number(value), "low": text.number(least), "high": text.number(most)}
-        for value, least, most in bands
+        {"value": text.number(value), "low": text.number(likely[0]), "high": text.number(likely[1])}
+        | {"lower": text.number(almost_sure[0]), "higher": text.number(almost_sure[1])}
+        for value, (likely, almost_sure) in zip(values, bands)
     ]
     labels = [
         wrapped(short_name(choice), LABEL_WIDTH) + f"<br>{choice.gpus_per_server} × {plain(choice.gpu)}"
@@ -146,12 +152,74 @@ def _banded(name: str, choices: list[Choice], bands: list[list[float]], text: Te
         orientation="h",
         name=text(f"figures.{name}_x"),
         marker=marker(MAIN) | {"color": [MAIN, *[GREY] * (len(choices) - 1)]},
-        error_x={"type": "data", "array": high - values, "arrayminus": values - low, "color": QUIET, "thickness": 1.5},
         hovertext=[plain(text(f"figures.{name}_hover", **words)) for words in said],
         hoverinfo="text",
     )
+    for row, thickness in enumerate(BAND_LINES.values()):
+        low, high = bands[:, row].T
+        ends = {"array": high - values, "arrayminus": values - low, "color": QUIET, "thickness": thickness, "width": 0}
+        chart.add_scatter(
+            x=values, y=labels, mode="markers", marker={"size": 1, "color": QUIET}, error_x=ends, hoverinfo="skip"
+        )
     chart.update_yaxes(autorange="reversed")
     return chart
+
+
+def token_time(result: Result, text: Text) -> go.Figure | None:
+    """Milliseconds per token by what a server gets, with the mean load, the busiest hour and the full server."""
+    choice, curve = leading(result), result.sizing.by_load
+    if choice is None or curve is None or choice.tpot_ms is None:
+        return None
+    points = {"at_mean": choice.at_mean, "at_peak": choice.at_peak}
+    chart = figure(
+        text(
+            "figures.token_time",
+            name=short_name(choice),
+            peak=text.number(choice.at_peak.tpot_ms),
+            mean=text.number(choice.at_mean.tpot_ms),
+            full=text.number(choice.tpot_ms),
+        ),
+        source=text("figures.token_time_source"),
+        x=text("figures.token_time_x"),
+        y=text("figures.token_time_y"),
+    )
+    loads = curve.requests_per_s[1]
+    slow_ms, times_ms, fast_ms = curve.tpot_ms
+    quiet = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+    chart.add_scatter(x=loads, y=fast_ms, showlegend=False, **quiet)
+    chart.add_scatter(
+        x=loads, y=slow_ms, fill="tonexty", fillcolor=BAND_COLOUR, name=plain(text("figures.token_time_band")), **quiet
+    )
+    chart.add_scatter(
+        x=loads,
+        y=times_ms,
+        mode="lines",
+        line={"color": MAIN, "width": 2.5},
+        name=plain(text("figures.token_time_predicted")),
+        hovertext=[_token_time(row, text) for row in zip(loads, curve.batch_size[1], times_ms)],
+        hoverinfo="text",
+    )
+    for colour, (name, at) in zip(CATEGORICAL[1:], points.items()):
+        chart.add_scatter(
+            x=[at.requests_per_s],
+            y=[at.tpot_ms],
+            mode="markers",
+            marker={"color": colour, "size": 11},
+            name=plain(text(f"figures.token_time_{name}")),
+            hovertext=[_token_time((at.requests_per_s, at.batch_size, at.tpot_ms), text)],
+            hoverinfo="text",
+        )
+    target_ms = result.scenario.workload.tpot_ms
+    if target_ms is not None:
+        label = plain(text("figures.token_time_target"))
+        chart.add_hline(y=target_ms, line={"color": WARNING, "width": 1.5, "dash": "dot"}, annotation_text=label)
+    chart.update_yaxes(rangemode="tozero")
+    return chart
+
+
+def _token_time(row: tuple[float, float, float], text: Text) -> str:
+    load, batch, time_ms = map(text.number, row)
+    return plain(text("figures.token_time_hover", load=load, batch=batch, time=time_ms))
 
 
 def nearest(result: Result, text: Text) -> Table | None:
@@ -229,7 +297,7 @@ def _hour(hour: int, servers: int, text: Text) -> str:
 
 def cost_against_speed(result: Result, text: Text) -> go.Figure | None:
     """Every candidate's monthly cost against the speed of what is bought; the ones that nothing beats stand out."""
-    choices = [choice for choice in result.alternatives if choice.tpot_ms]
+    choices = [choice for choice in result.alternatives if choice.at_peak and choice.at_peak.tpot_ms]
     if len(choices) < 2:
         return None
     money = money_of(result, text)
@@ -244,7 +312,7 @@ def cost_against_speed(result: Result, text: Text) -> go.Figure | None:
               (MAIN, "figures.pareto_best", best))  # fmt: skip
     for colour, label, group in groups:
         chart.add_scatter(
-            x=[choice.tpot_ms for choice in group],
+            x=[choice.at_peak.tpot_ms for choice in group],
             y=[money.amount(choice.monthly_usd) for choice in group],
             mode="markers",
             name=plain(text(label)),
@@ -253,9 +321,9 @@ def cost_against_speed(result: Result, text: Text) -> go.Figure | None:
             hoverinfo="text",
         )
     winner = leading(result)
-    if winner is not None and winner.tpot_ms:
+    if winner in choices:
         chart.add_scatter(
-            x=[winner.tpot_ms],
+            x=[winner.at_peak.tpot_ms],
             y=[money.amount(winner.monthly_usd)],
             mode="markers",
             name=plain(text("figures.winner")),
