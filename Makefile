@@ -7,7 +7,7 @@ digest = $(shell cat $(1) | cksum | cut -d ' ' -f 1)
 RUN_READY := .venv/ready-run-$(call digest,requirements.txt)
 TEST_READY := .venv/ready-test-$(call digest,requirements.txt requirements-dev.txt)
 
-.PHONY: run test lint bench bench-ui load soak accuracy readme fuzz
+.PHONY: run test lint bench bench-ui load soak replicas accuracy readme fuzz
 
 run: $(RUN_READY)
 	.venv/bin/streamlit run app.py --server.port $(PORT)
@@ -33,6 +33,11 @@ load: $(TEST_READY)
 
 soak: $(TEST_READY)
 	$(PYTHON) -m bench.load soak
+
+replicas: $(TEST_READY)
+	.ci/environment chromium
+	.ci/environment proxy
+	$(PYTHON) -m pytest -v -m replicas
 
 accuracy: $(TEST_READY)
 	$(PYTHON) -m fit.accuracy

@@ -53,6 +53,9 @@ def metrics(_request):
     return Response(observe.metrics(), media_type=observe.METRICS_TYPE)
 
 
+ROUTES = [Route("/readyz", ready), Route("/healthz", healthy), Route("/metrics", metrics)]
+
+
 def crashed(error: Exception) -> bool:
     """A fault of the program is logged whole and shown as one sentence."""
     observe.fault("page", error)
@@ -73,7 +76,7 @@ async def warm_up(_app):
 app = st.App(
     "ui/shell.py",
     middleware=[Middleware(SecurityHeaders)],
-    routes=[Route("/readyz", ready), Route("/healthz", healthy), Route("/metrics", metrics)],
+    routes=ROUTES,
     lifespan=warm_up,
     on_script_error=crashed,
 )

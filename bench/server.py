@@ -50,28 +50,33 @@ class Server:
 @contextmanager
 def running() -> Iterator[Server]:
     """A server that nobody has visited yet; it is stopped at the end, whatever happened."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", "app.py"]
     options = ["--server.port", str(port), "--server.address", "127.0.0.1"]
     process = subprocess.Popen(command + options, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     server = Server(port, process.pid)
     try:
-        _wait_until_ready(server)
+        until_ready(server.address)
         yield server
     finally:
         process.terminate()
         process.wait(timeout=STOP_S)
 
 
-def _wait_until_ready(server: Server) -> None:
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def until_ready(address: str) -> None:
+    """Wait until the dashboard answers there."""
     give_up = time.monotonic() + START_S
     while time.monotonic() < give_up:
         try:
-            with urllib.request.urlopen(f"{server.address}/readyz", timeout=2) as answer:
+            with urllib.request.urlopen(f"{address}/readyz", timeout=2) as answer:
                 if answer.read() == b"ready":
                     return
         except OSError:
             time.sleep(0.2)
-    raise TimeoutError(server.address)
+    raise TimeoutError(address)
