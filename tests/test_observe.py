@@ -94,13 +94,13 @@ def test_calculations_are_counted_by_their_outcome(outcome, values):
 
 def test_prometheus_can_read_the_counts():
     observe.evaluate_observed(Scenario(), load_catalogue())
-    families = {family.name for family in text_string_to_metric_families(observe.metrics().decode())}
+    families = {family.name for family in text_string_to_metric_families(app.metrics(None).body.decode())}
     wanted = {"evaluations", "evaluation_seconds", "stage_seconds", "page_seconds", "faults", "sessions", "build_info"}
     assert {f"gpudash_{name}" for name in wanted} <= families
 
 
 def test_the_dashboard_of_the_operator_asks_only_for_counts_that_exist():
-    known = {family.name for family in text_string_to_metric_families(observe.metrics().decode())}
+    known = {family.name for family in text_string_to_metric_families(app.metrics(None).body.decode())}
     panels = json.loads((DATA.parent / "deploy" / "grafana.json").read_text(encoding="utf-8"))["panels"]
     asked = " ".join(target["expr"] for panel in panels for target in panel["targets"])
     named = {re.sub("_(bucket|count|sum|total)$", "", name) for name in re.findall(r"gpudash_\w+", asked)}

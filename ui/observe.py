@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from time import perf_counter
 from traceback import extract_tb
 
-from prometheus_client import Counter, Gauge, Histogram, Info, disable_created_metrics, generate_latest
+from prometheus_client import Counter, Gauge, Histogram, Info, disable_created_metrics
 from streamlit import runtime
 from streamlit.runtime.stats import ACTIVE_SESSIONS_FAMILY
 
@@ -106,11 +106,6 @@ def drawing(page: str) -> Iterator[None]:
     """Measure how long a page takes to draw."""
     with PAGE.labels(page).time():
         yield
-
-
-def metrics() -> bytes:
-    """All counts in Prometheus' text format, those of the Python process included."""
-    return generate_latest()
 
 
 def health() -> dict:
