@@ -187,10 +187,13 @@ def ledger(known: Known) -> tuple[Assumption, ...]:
 
 
 def price_entries(known: Known, choice: Choice) -> tuple[Assumption, ...]:
-    """The prices that a choice pays, per server and hour before any negotiated discount, each with its own date."""
+    """The prices that a choice pays, per server and hour before any negotiated discount, each with its own date.
+
+    Where it pays for spot, how often such servers are taken back, too.
+    """
     offers = known.catalogue.offers
     offer = int(np.flatnonzero(offers.id == choice.id)[0])
-    return tuple(
+    prices = tuple(
         Assumption(
             f"price.{way}",
             float(offers.usd_per_hour_of(way)[offer]),
@@ -202,3 +205,14 @@ def price_entries(known: Known, choice: Choice) -> tuple[Assumption, ...]:
         for way, share in choice.purchase_split.items()
         if share > 0
     )
+    return prices + (_interruptions(known, offer) if choice.purchase_split.get("spot") else ())
+
+
+def _interruptions(known: Known, offer: int) -> tuple[Assumption, ...]:
+    """The catalogue's share of spot servers taken back, unless the user entered one or none is published."""
+    offers, path = known.catalogue.offers, "purchase.interruption_fraction_per_month"
+    share = offers.interruption_fraction_per_month[offer]
+    if known.scenario.value(path) is not None or np.isnan(share):
+        return ()
+    source, as_of = str(offers.interruption_source[offer]), str(offers.interruption_as_of[offer])
+    return (Assumption(path, float(share), "", "catalogue", source, as_of),)

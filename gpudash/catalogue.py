@@ -19,6 +19,7 @@ from gpudash.records import (
     ExchangeRate,
     HardwarePrice,
     NetworkRow,
+    OtherQuote,
     Provider,
     Region,
     SpotRecord,
@@ -112,6 +113,7 @@ class Catalogue:
     support_plans: tuple[SupportPlan, ...]
     commitments: tuple[Commitment, ...]
     spot: tuple[SpotRecord, ...]
+    other_quotes: tuple[OtherQuote, ...]
     exchange_rates: Mapping[str, ExchangeRate]
     hardware_prices: tuple[HardwarePrice, ...]
     electricity: Mapping[str, ElectricityPrice]
@@ -171,6 +173,8 @@ def _load(snapshot: str, data: Path) -> Catalogue:
     defaults = {default.name: default for default in read_records(data / "defaults.csv", Default)}
     commitments = tuple(read_records(prices / "commitments.csv", Commitment))
     spot = tuple(read_records(prices / "spot.csv", SpotRecord))
+    quotes = prices / "other_quotes.csv"
+    other_quotes = tuple(read_records(quotes, OtherQuote)) if quotes.exists() else ()  # older snapshots have none
     offers = read_offers(
         prices / "offers.csv",
         hardware,
@@ -179,6 +183,7 @@ def _load(snapshot: str, data: Path) -> Catalogue:
         unpriced_below_usd_per_hour=defaults["unpriced_below_usd_per_hour"].value,
         commitments=commitments,
         spot=spot,
+        other_quotes=other_quotes,
     )
     groups = read_yaml(data / "country_groups.yaml")["groups"]
     electricity = read_records(data / "electricity.csv", ElectricityPrice)
@@ -193,6 +198,7 @@ def _load(snapshot: str, data: Path) -> Catalogue:
         support_plans=_support_plans(prices / "support_plans.csv", rates),
         commitments=commitments,
         spot=spot,
+        other_quotes=other_quotes,
         exchange_rates=MappingProxyType(rates),
         hardware_prices=tuple(read_records(data / "hardware_prices.csv", HardwarePrice)),
         electricity=_by(electricity, "country"),

@@ -18,7 +18,7 @@ from gpudash.sheets import Refused, Sheet
 from gpudash.tables import DATA
 from gpudash.units import HOURS_PER_MONTH
 
-_DATED = ("kind", "secondary", "date_estimated")
+_DATED = ("kind", "secondary", "date_estimated", "doubt")
 _ROUNDS = 3  # how often offers that fail the check may be put back to their older row before giving up
 
 
@@ -184,7 +184,7 @@ def _joined(old: dict[str, str], new: dict[str, str]) -> dict[str, str]:
     A kept price above the new on-demand price cannot be true any more and is left out.
     """
     dated = old if old["on_demand_per_hour"] and not new["on_demand_per_hour"] else new
-    joined = old | {name: dated[name] for name in _DATED} | {"price_unit": new["price_unit"]}
+    joined = old | {name: dated.get(name, "") for name in _DATED} | {"price_unit": new["price_unit"]}
     per_server = int(old["gpus_per_server"]) if old["price_unit"] == "gpu" else 1
     for name in PRICES:
         kept = repr(float(old[name]) * per_server) if old[name] and per_server > 1 else old[name]

@@ -14,16 +14,42 @@ def freshness_rules() -> dict[str, float]:
     return {name: rule["value"] for name, rule in read_yaml(DATA / "certainty.yaml").items()}
 
 
-def certainty(age_days, secondary, date_estimated, speed_low):
-    """How sure the numbers of an offer are, 0 to 1: fresh days / age, factors for doubtful prices, width of the band.
+def certainty(offers, rows, served_hours, speed_low):
+    """How sure the numbers of these offers are, 0 to 1: prices × agreement of the sources × speed.
 
-    Rules and sources: data/certainty.yaml.
+    Prices: fresh days / age, each by its share of the served hours (way of buying -> hours of each row), with factors
+    for doubtful prices. Agreement: the lowest over the highest that anybody asks on demand. Speed: the lower end of its
+    band over the prediction. Rules and sources: data/certainty.yaml.
     """
     rules = freshness_rules()
-    price = rules["fresh_days"] / np.maximum(age_days, rules["fresh_days"])
-    doubts = np.where(secondary, rules["secondary_factor"], 1)
-    doubts = doubts * np.where(date_estimated, rules["date_estimated_factor"], 1)
-    return price * doubts * speed_low
+    price = _freshness(offers, rows, served_hours)
+    for doubted, factor in (
+        (offers.secondary[rows], "secondary_factor"),
+        (offers.date_estimated[rows], "date_estimated_factor"),
+        (offers.doubt[rows] == "unavailable", "unavailable_factor"),
+        (offers.doubt[rows] == "weak_source", "weak_source_factor"),
+    ):
+        price = price * np.where(doubted, rules[factor], 1)
+    low, high = asked_range_usd_per_hour(offers)
+    return price * np.nan_to_num(low / high, nan=1.0)[rows] * speed_low
+
+
+def _freshness(offers, rows, served_hours) -> np.ndarray:
+    """Fresh days / age of the prices that are paid, weighted by the hours they pay for (nothing bought: on demand)."""
+    fresh_days = freshness_rules()["fresh_days"]
+    total = sum(served_hours.values())
+    weighted = sum(
+        np.where(hours > 0, hours * fresh_days / np.maximum(offers.age_days_of(way)[rows], fresh_days), 0.0)
+        for way, hours in served_hours.items()
+    )
+    on_demand = fresh_days / np.maximum(offers.age_days[rows], fresh_days)
+    return np.where(total > 0, weighted / np.where(total > 0, total, 1.0), on_demand)
+
+
+def asked_range_usd_per_hour(offers) -> tuple[np.ndarray, np.ndarray]:
+    """The lowest and highest on-demand price of each offer that any source asks; NaN where nobody asks one."""
+    own = offers.on_demand_usd_per_hour
+    return np.fmin(own, offers.other_low_usd_per_hour), np.fmax(own, offers.other_high_usd_per_hour)
 
 
 @dataclass(frozen=True)
@@ -91,20 +117,43 @@ def age_badges(age_days) -> np.ndarray:
 def price_doubts(offers) -> np.ndarray:
     """Why each price deserves a second look, the strongest reason first; empty where nothing speaks against it.
 
-    `outdated`: its provider asks more today. `outlier`: more than a factor from the median price per card of its GPU.
+    `outdated`: its provider asks more today. `unavailable`, `weak_source`: what the catalogue says of it. `outlier`:
+    more than a factor from the usual price per card of its GPU. `disputed`: another source asks something else.
     `spot_outlier`: a spot price that is too small a share of the on-demand price. Limits: data/certainty.yaml.
     """
-    rules = freshness_rules()
+    ratio = offers.on_demand_usd_per_gpu_hour / usual_usd_per_gpu_hour(offers)
+    factor = freshness_rules()["outlier_factor"]
+    low, high = asked_range_usd_per_hour(offers)
+    reasons = {
+        "outdated": outdated_prices(offers).is_outdated,
+        "unavailable": offers.doubt == "unavailable",
+        "weak_source": offers.doubt == "weak_source",
+        "outlier": (ratio > factor) | (ratio * factor < 1),
+        "disputed": low < high,
+        "spot_outlier": np.isnan(usable_spot_usd_per_hour(offers)) & ~np.isnan(offers.spot_usd_per_hour),
+    }
+    return np.select(list(reasons.values()), list(reasons), "")
+
+
+def usual_usd_per_gpu_hour(offers) -> np.ndarray:
+    """For each offer the median on-demand price per card of its GPU over providers, NaN where nobody lists one.
+
+    A provider counts once, by the median of its offers: otherwise the one with the most regions would be the usual.
+    """
     per_card = offers.on_demand_usd_per_gpu_hour
-    median = np.full(len(offers), np.nan)
-    for gpu in np.unique(offers.gpu_row[~np.isnan(per_card)]):
-        of_gpu = offers.gpu_row == gpu
-        median[of_gpu] = np.nanmedian(per_card[of_gpu])
-    ratio = per_card / median
-    is_far = (ratio > rules["outlier_factor"]) | (ratio * rules["outlier_factor"] < 1)
-    is_low_spot = np.isnan(usable_spot_usd_per_hour(offers)) & ~np.isnan(offers.spot_usd_per_hour)
-    reasons = [outdated_prices(offers).is_outdated, is_far, is_low_spot]
-    return np.select(reasons, ("outdated", "outlier", "spot_outlier"), "")
+    usual = np.full(len(offers), np.nan)
+    priced = np.flatnonzero(~np.isnan(per_card))
+    for of_gpu in _groups(offers.gpu_row[priced]):
+        rows = priced[of_gpu]
+        of_providers = [np.median(per_card[rows[own]]) for own in _groups(offers.provider_row[rows])]
+        usual[offers.gpu_row == offers.gpu_row[rows[0]]] = np.median(of_providers)
+    return usual
+
+
+def _groups(keys: np.ndarray) -> list[np.ndarray]:
+    """Positions of equal keys, one array for each key."""
+    order = np.argsort(keys, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(keys[order])) + 1) if len(keys) else []
 
 
 def usable_spot_usd_per_hour(offers) -> np.ndarray:

@@ -8,8 +8,8 @@ from gpudash.amounts import DECIMALS
 from gpudash.catalogue import Catalogue
 from gpudash.errors import GpudashError
 from gpudash.feeds import gpuhunt, skypilot
-from gpudash.offer_sheet import COLUMNS, OWN_ORIGINS, PRICES
-from gpudash.records import OfferKind
+from gpudash.offer_sheet import COLUMNS, PRICES
+from gpudash.records import OfferKind, OfferRow, may_be_absent
 from gpudash.sheets import Sheet
 
 FORMATS = ("gpudash", "skypilot", "gpuhunt", "vendor")
@@ -19,9 +19,9 @@ PRICE_UNITS = ("server", "gpu")
 KINDS = get_args(OfferKind)
 MAPPED = ("price", "term", "tier", "price_per_gpu", *COLUMNS)
 _OPTIONAL = (
-    *("gpu_fraction", "vcpus", "memory_gb", "country", "secondary", "date_estimated", "source", "notes"),
+    *("gpu_fraction", "vcpus", "memory_gb", "country", "secondary", "date_estimated", "source"),
     *PRICES,
-    *OWN_ORIGINS,
+    *may_be_absent(OfferRow),
 )
 
 

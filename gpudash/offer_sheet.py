@@ -53,6 +53,7 @@ class CheckedSheet:
             unpriced_below_usd_per_hour=catalogue.defaults["unpriced_below_usd_per_hour"].value,
             commitments=catalogue.commitments,
             spot=catalogue.spot,
+            other_quotes=catalogue.other_quotes,
         )
 
 

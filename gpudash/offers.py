@@ -10,8 +10,18 @@ from pathlib import Path
 import numpy as np
 
 from gpudash.errors import GpudashError
+from gpudash.freshness import freshness_rules
 from gpudash.hardware import Hardware, read_only
-from gpudash.records import Commitment, ExchangeRate, OfferRow, SpotRecord, first_day, parse_columns, refuse
+from gpudash.records import (
+    Commitment,
+    ExchangeRate,
+    OfferRow,
+    OtherQuote,
+    SpotRecord,
+    first_day,
+    parse_columns,
+    refuse,
+)
 from gpudash.result import Message
 from gpudash.units import HOURS_PER_MONTH
 
@@ -28,7 +38,8 @@ class Offers:
     other people's machines as a marketplace and its own as a specialist. `gpu_fraction` is below 1 where a "GPU" is a
     slice of a card. `..._origin` is `catalogue`, `derived` (a published discount applied to the on-demand price) or
     blank. `on_demand_per_hour` is the listed price in `currency`. `source`, `as_of` and `age_days` are those of the
-    on-demand price; the other prices have their own, see `source_of` and the like.
+    on-demand price; the other prices have their own, see `source_of` and the like. `other_...` span what other sources
+    ask on demand for the same machine, NaN where none is known. `doubt` is that of `records.OfferRow`.
     """
 
     provider_names: tuple[str, ...]
@@ -68,6 +79,12 @@ class Offers:
     reserved_3y_age_days: np.ndarray
     monthly_age_days: np.ndarray
     interruption_fraction_per_month: np.ndarray
+    interruption_band: np.ndarray
+    interruption_source: np.ndarray
+    interruption_as_of: np.ndarray
+    other_low_usd_per_hour: np.ndarray
+    other_high_usd_per_hour: np.ndarray
+    doubt: np.ndarray
     age_days: np.ndarray
     secondary: np.ndarray
     date_estimated: np.ndarray
@@ -149,6 +166,7 @@ def offers_of(
     unpriced_below_usd_per_hour: float,
     commitments: Iterable[Commitment] = (),
     spot: Iterable[SpotRecord] = (),
+    other_quotes: Iterable[OtherQuote] = (),
 ) -> Offers:
     """Offers of checked columns, named and typed as OfferRow declares them.
 
@@ -190,7 +208,8 @@ def offers_of(
         spot_usd_per_hour=read_only(spot_usd),
         **{name: read_only(column) for name, column in others.items()},
         **{f"{way}_age_days": _ages(others[f"{way}_as_of"], snapshot) for way in OWN_DATES},
-        interruption_fraction_per_month=_interruptions(cells, list(spot)),
+        **_interruptions(cells, list(spot)),
+        **_other_quotes(cells, list(other_quotes), exchange_rates),
         age_days=_ages(cells["as_of"], snapshot),
         secondary=read_only(cells["secondary"], bool),
         date_estimated=read_only(cells["date_estimated"], bool),
@@ -199,7 +218,8 @@ def offers_of(
 
 _NUMBERS = ("gpu_fraction", "vcpus", "memory_gb", "on_demand_per_hour")
 _TEXT = (
-    "provider", "instance", "gpu", "price_unit", "region", "country", "kind", "currency", "source", "as_of", "notes",
+    *("provider", "instance", "gpu", "price_unit", "region", "country", "kind", "currency"),
+    *("source", "as_of", "notes", "doubt"),
 )  # fmt: skip
 
 
@@ -275,23 +295,49 @@ def _covers(entry: Commitment, provider: str, currency: str, gpu: str) -> bool:
     )
 
 
-def _interruptions(cells, spot) -> np.ndarray:
-    """Share of spot servers taken back per month, from the most specific record: region, then instance, then GPU."""
+def _interruptions(cells, spot) -> dict[str, np.ndarray]:
+    """Share of spot servers taken back per month, from the most specific record: region, then instance, then GPU.
+
+    With the published band it stands for, its source and its date; blank where nothing is published.
+    """
     known = [row for row in spot if not np.isnan(row.interruption_fraction_per_month)]
     known.sort(key=lambda row: (row.region == "", "*" in row.instances, row.gpu == ""))
     servers = list(zip(cells["provider"], cells["region"], cells["gpu"]))
     possible = {server: [record for record in known if _tells(record, *server)] for server in set(servers)}
     fractions = np.full(len(servers), np.nan)
+    words = {name: np.full(len(servers), "", object) for name in ("band", "source", "as_of")}
     for row, (server, instance) in enumerate(zip(servers, cells["instance"])):
-        for record in possible[server]:
-            if fnmatchcase(instance, record.instances):
-                fractions[row] = record.interruption_fraction_per_month
-                break
-    return read_only(fractions)
+        found = next((record for record in possible[server] if fnmatchcase(instance, record.instances)), None)
+        if found:
+            fractions[row] = found.interruption_fraction_per_month
+            words["band"][row] = found.interruption_band
+            words["source"][row], words["as_of"][row] = found.source, found.as_of
+    columns = {"fraction_per_month": fractions} | words
+    return {f"interruption_{name}": read_only(column) for name, column in columns.items()}
 
 
 def _tells(record: SpotRecord, provider: str, region: str, gpu: str) -> bool:
     return record.provider == provider and record.region in ("", region) and record.gpu in ("", gpu)
+
+
+def _other_quotes(cells, quotes: list[OtherQuote], exchange_rates) -> dict[str, np.ndarray]:
+    """The lowest and highest that other sources ask for each server; a quote much older than the price is superseded."""
+    low, high = np.full(len(cells["gpu"]), np.nan), np.full(len(cells["gpu"]), np.nan)
+    rows_of: dict[tuple[str, str], list[int]] = {}
+    for row, server in enumerate(zip(cells["provider"], cells["gpu"])) if quotes else ():
+        rows_of.setdefault(server, []).append(row)
+    for quote in quotes:
+        per_gpu = exchange_rates[quote.currency].usd(quote.on_demand_per_gpu_hour)
+        for row in rows_of.get((quote.provider, quote.gpu), ()):
+            days_older = (first_day(cells["as_of"][row]) - first_day(quote.as_of)).days
+            if (
+                quote.region in ("", cells["region"][row])
+                and fnmatchcase(cells["instance"][row], quote.instances)
+                and days_older <= freshness_rules()["fresh_days"]
+            ):
+                usd = per_gpu * cells["gpus_per_server"][row] * cells["gpu_fraction"][row]
+                low[row], high[row] = np.fmin(low[row], usd), np.fmax(high[row], usd)
+    return {"other_low_usd_per_hour": read_only(low), "other_high_usd_per_hour": read_only(high)}
 
 
 def synthetic_offers(offers: Offers, count: int, random_state: int = 0) -> Offers:

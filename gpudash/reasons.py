@@ -5,7 +5,7 @@ import numpy as np
 from gpudash.demand import longest_run_hours
 from gpudash.engines import is_measured
 from gpudash.extras import stand_in_warnings
-from gpudash.freshness import freshness_rules
+from gpudash.freshness import asked_range_usd_per_hour, freshness_rules
 from gpudash.result import Choice, Country, Message, Share, Usd
 from gpudash.tco import Costs
 
@@ -89,6 +89,11 @@ def _winner_warnings(known, winner: Choice, costs: Costs, candidate: int) -> tup
         said.append(Message.of("warnings.stale_price", provider=winner.provider, age=winner.price_age_days))
     elif winner.price_age_days > rules["fresh_days"]:
         said.append(Message.of("warnings.ageing_price", provider=winner.provider, age=winner.price_age_days))
+    if offers.doubt[offer]:
+        said.append(Message.of(f"warnings.{offers.doubt[offer]}", provider=winner.provider, instance=winner.instance))
+    low, high = (float(price[offer]) for price in asked_range_usd_per_hour(offers))
+    if low < high:
+        said.append(Message.of("warnings.disputed_price", provider=winner.provider, low=Usd(low), high=Usd(high)))
     if offers.secondary[offer]:
         said.append(Message.of("warnings.secondary_price", provider=winner.provider))
     if offers.date_estimated[offer]:

@@ -14,7 +14,7 @@ from gpudash.frameworks import (
     score_candidates,
     sla_level,
 )
-from gpudash.freshness import certainty, oldest_used, usable_spot_usd_per_hour
+from gpudash.freshness import certainty, usable_spot_usd_per_hour
 from gpudash.offers import offer_id
 from gpudash.result import Choice, FrameworkRanking
 from gpudash.scores import ranks, weight_intervals
@@ -42,7 +42,6 @@ def candidate_columns(known, shapes, sized, costs: Costs) -> dict[str, np.ndarra
     }
     columns = {name: np.array(values, float)[offers.provider_row[rows]] for name, values in by_provider.items()}
     work = sized.work_per_s[shape] / cards
-    _, age_days = oldest_used(offers, rows, costs.served_hours)
     return columns | {
         "tco_usd": costs.tco_usd,
         "monthly_usd": costs.tco_usd / known.scenario.purchase.horizon_months,
@@ -60,7 +59,7 @@ def candidate_columns(known, shapes, sized, costs: Costs) -> dict[str, np.ndarra
         "kubernetes": software.kubernetes,
         "monitoring": software.monitoring,
         "ecosystem_fit": software.fit,
-        "certainty": certainty(age_days, offers.secondary[rows], offers.date_estimated[rows], sized.speed_low[shape]),
+        "certainty": certainty(offers, rows, costs.served_hours, sized.speed_low[shape]),
     }
 
 

@@ -83,6 +83,7 @@ class OfferRow:
     """`source` and `as_of` are those of the on-demand price (of every price where there is none).
 
     A price that was read elsewhere or on another day has its own; the 1-year ones count for a 1-year subscription too.
+    `doubt`: the machine could not be had on that day, or the source is weak; the notes say why.
     """
 
     provider: str
@@ -116,8 +117,26 @@ class OfferRow:
     reserved_1y_as_of: str = ""
     reserved_3y_source: str = ""
     reserved_3y_as_of: str = ""
+    doubt: Literal["", "unavailable", "weak_source"] = ""
 
     OPTIONAL = ("country",)
+
+
+@dataclass(frozen=True)
+class OtherQuote:
+    """What another source asks on demand: for an instance, or for every machine of a provider with the GPU (`*`)."""
+
+    provider: str
+    gpu: str
+    instances: str
+    region: str
+    currency: str
+    on_demand_per_gpu_hour: Price
+    source: str
+    as_of: str
+    notes: str = ""
+
+    OPTIONAL = ("region",)
 
 
 @dataclass(frozen=True)
@@ -361,6 +380,12 @@ def columns_of(cls) -> tuple[tuple[str, object, bool], ...]:
     )
 
 
+@cache
+def may_be_absent(cls) -> frozenset[str]:
+    """Columns that a file need not have."""
+    return frozenset(field.name for field in fields(cls) if field.default is not MISSING)
+
+
 def parse_columns(path: Path, cls) -> tuple[dict[str, list], list[Message]]:
     """The file's columns as the class declares them, and one message per bad cell with file, line and column.
 
@@ -368,8 +393,7 @@ def parse_columns(path: Path, cls) -> tuple[dict[str, list], list[Message]]:
     """
     cells = read_columns(path)
     declared = columns_of(cls)
-    may_be_absent = {field.name for field in fields(cls) if field.default is not MISSING}
-    missing = [name for name, _, _ in declared if name not in cells and name not in may_be_absent]
+    missing = [name for name, _, _ in declared if name not in cells and name not in may_be_absent(cls)]
     unknown = [name for name in cells if name not in {name for name, _, _ in declared}]
     if missing or unknown:
         differing = {"missing": ", ".join(missing), "unknown": ", ".join(unknown)}

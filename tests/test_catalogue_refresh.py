@@ -294,7 +294,7 @@ def test_a_snapshot_that_fails_the_check_is_not_written(data):
 
 
 def killed_at(step, data):
-    """Refresh in this process, which dies before its given file operation below the data (there are about 200)."""
+    """Refresh in this process, which dies before its given file operation below the data (there are about 230)."""
     seen = 0
 
     def hook(event, arguments):
@@ -312,7 +312,7 @@ def killed_at(step, data):
 def test_a_refresh_killed_at_any_point_leaves_the_catalogue_as_it_was_or_holds_the_new_snapshot_whole(data):
     before, written = state(data), []
     load_catalogue(BASE, data)
-    for step in range(1, 200, 7):
+    for step in range(1, 260, 9):
         child = os.fork()
         if child == 0:
             killed_at(step, data)

@@ -9,15 +9,21 @@ from gpudash.catalogue import load_catalogue
 from gpudash.evaluate import evaluate
 from gpudash.freshness import (
     age_badges,
+    asked_range_usd_per_hour,
     certainty,
     freshness_rules,
     outdated_prices,
     price_doubts,
     usable_spot_usd_per_hour,
+    usual_usd_per_gpu_hour,
 )
+from gpudash.offers import offers_of
+from gpudash.records import OfferRow, parse_columns
 from gpudash.scenario import Scenario
+from gpudash.tables import DATA
 
 CATALOGUE = load_catalogue()
+SHEET = DATA / "prices" / CATALOGUE.snapshot / "offers.csv"
 
 
 def test_a_price_that_its_provider_has_raised_since_is_put_aside():
@@ -54,12 +60,58 @@ def test_a_spot_price_too_low_to_be_had_is_not_reckoned_with():
 
 
 def test_certainty_falls_with_age_with_doubt_and_with_the_width_of_the_band():
-    fresh = certainty(10, False, False, 0.8)
-    assert fresh == pytest.approx(0.8)
-    assert certainty(90, False, False, 0.8) == pytest.approx(0.4)
-    assert certainty(10, True, False, 0.8) < fresh
-    assert certainty(10, False, True, 0.8) < fresh
-    assert certainty(10, False, False, 0.4) < fresh
+    sound = CATALOGUE.offers.take([list(CATALOGUE.offers.id).index("AWS / p5.48xlarge / us-east-1")])
+
+    def of(offers=sound, age_days=10, speed_low=0.8, **columns):
+        columns = {name: np.array([value], object) for name, value in columns.items()}
+        changed = replace(offers, age_days=np.array([age_days]), **columns)
+        return certainty(changed, [0], {"on_demand": np.ones(1)}, speed_low)[0]
+
+    assert of() == pytest.approx(0.8)
+    assert of(age_days=90) == pytest.approx(0.4)
+    assert of(speed_low=0.4) == pytest.approx(0.4)
+    for doubt in ({"secondary": True}, {"date_estimated": True}, {"doubt": "unavailable"}, {"doubt": "weak_source"}):
+        assert of(**doubt) < 0.8
+
+
+def test_a_price_counts_by_the_hours_that_it_pays_for():
+    """AWS p5 in us-east-1: on demand 66 days old, the 3-year price 152 days."""
+    offers = CATALOGUE.offers
+    row = list(offers.id).index("AWS / p5.48xlarge / us-east-1")
+
+    def of(on_demand, reserved_3y):
+        return certainty(offers, [row], {"on_demand": np.array([on_demand]), "reserved_3y": np.array([reserved_3y])}, 1)
+
+    assert of(1.0, 0.0) == pytest.approx(45 / 66)
+    assert of(0.0, 1.0) == pytest.approx(45 / 152)
+    assert of(3.0, 1.0) == pytest.approx((3 * 45 / 66 + 45 / 152) / 4)
+
+
+def test_sources_that_disagree_are_a_range_and_make_the_price_less_certain():
+    """Azure's two-card A100 in eastus: 7.346 an hour in one public list, 9.554 in another; both stay visible."""
+    offers = CATALOGUE.offers
+    row = list(offers.id).index("Azure / Standard_NC48ads_A100_v4 / eastus")
+    low, high = asked_range_usd_per_hour(offers)
+    assert (low[row], high[row]) == pytest.approx((7.346, 9.554))
+    assert price_doubts(offers)[row] == "disputed"
+    assert certainty(offers, [row], {"reserved_1y": np.ones(1)}, 1.0)[0] == pytest.approx(45 / 152 * 7.346 / 9.554)
+
+
+def test_a_quote_much_older_than_the_price_does_not_dispute_it():
+    offers = CATALOGUE.offers
+    row = list(offers.id).index("OCI / BM.GPU.A100-v2.8 / us-ashburn-1")
+    assert offers.other_high_usd_per_hour[row] == pytest.approx(40)
+    old = [replace(quote, as_of="2025-01-01") for quote in CATALOGUE.other_quotes]
+    cells = {name: list(column) for name, column in parse_columns(SHEET, OfferRow)[0].items()}
+    read_anew = offers_of(
+        cells,
+        CATALOGUE.hardware,
+        CATALOGUE.exchange_rates,
+        snapshot=CATALOGUE.snapshot,
+        unpriced_below_usd_per_hour=0.001,
+        other_quotes=old,
+    )
+    assert np.isnan(read_anew.other_high_usd_per_hour[row])
 
 
 def test_an_age_is_fresh_ageing_or_stale_by_the_limits_of_the_data():
@@ -69,12 +121,23 @@ def test_an_age_is_fresh_ageing_or_stale_by_the_limits_of_the_data():
 def test_a_price_far_from_the_median_of_its_gpu_is_doubted_and_the_median_itself_is_not():
     offers = CATALOGUE.offers
     doubts, per_card = price_doubts(offers), offers.on_demand_usd_per_gpu_hour
-    h100 = np.flatnonzero(offers.gpu_row == CATALOGUE.hardware.index("H100 SXM"))
-    median = np.nanmedian(per_card[h100])
-    far = h100[(per_card[h100] > 3 * median) | (per_card[h100] < median / 3)]
-    near = h100[np.abs(per_card[h100] / median - 1) < 0.5]
-    assert set(doubts[far]) <= {"outlier", "outdated"}
+    h100 = np.flatnonzero((offers.gpu_row == CATALOGUE.hardware.index("H100 SXM")) & ~np.isnan(per_card))
+    providers = offers.provider[h100].astype(str)
+    medians = [np.median(per_card[h100][providers == name]) for name in np.unique(providers)]
+    usual = np.median(medians)
+    far = h100[(per_card[h100] > 3 * usual) | (per_card[h100] < usual / 3)]
+    near = h100[np.abs(per_card[h100] / usual - 1) < 0.5]
+    assert set(doubts[far]) <= {"outlier", "outdated", "weak_source"}
     assert "outlier" not in set(doubts[near])
+
+
+def test_one_provider_with_many_regions_does_not_decide_what_is_usual():
+    offers = CATALOGUE.offers
+    gpu = CATALOGUE.hardware.index("H100 SXM")
+    row = np.flatnonzero((offers.gpu_row == gpu) & (offers.provider == "Azure"))[:1]
+    more = offers.take(np.concatenate([np.arange(len(offers)), np.repeat(row, 300)]))
+    before, after = (usual_usd_per_gpu_hour(some)[some.gpu_row == gpu][0] for some in (offers, more))
+    assert after == pytest.approx(before, rel=0.02)
 
 
 def test_a_spot_price_at_an_eighth_of_the_on_demand_price_is_doubted():

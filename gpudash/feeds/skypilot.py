@@ -1,5 +1,7 @@
 """SkyPilot's catalogue: vms.csv of one cloud, one row per machine and zone, US dollars per machine and hour.
 
+Clouds whose own currency is passed on without conversion are named in data/feeds.yaml.
+
 Format: InstanceType, AcceleratorName, AcceleratorCount, vCPUs, MemoryGiB, Price, SpotPrice, Region, AvailabilityZone
 (the last may be absent), as published in skypilot-org/skypilot-catalog (v5 to v8).
 """
@@ -56,6 +58,7 @@ def offers(sheet: Sheet, context: Context) -> Sheet:
         row = {
             "instance": instance,
             "region": place,
+            "currency": feed_facts()["skypilot"]["currencies"].get(context.provider, "USD"),
             "vcpus": vcpus,
             "memory_gb": memory,
             "on_demand_per_hour": per_hour(price),
@@ -76,8 +79,10 @@ def _hardware(context: Context, instance: str, gpu: str, count: str) -> dict[str
     known = machine(context, instance)
     if known:
         return known
+    facts = feed_facts()["skypilot"]
+    names = facts["gpus"] | facts["gpus_of"].get(context.provider, {})
     try:
-        return cards(context.catalogue.hardware, gpu, count, instance=instance, names=feed_facts()["skypilot"]["gpus"])
+        return cards(context.catalogue.hardware, gpu, count, instance=instance, names=names)
     except GpudashError:
         return "unknown_gpu"
     except ValueError:

@@ -12,7 +12,7 @@ from gpudash.figures._choices import leading, place_name, price_source
 from gpudash.figures._money import money_of
 from gpudash.figures._table import Table, table
 from gpudash.figures._theme import GREY, QUIET, figure, plain, provider_colours
-from gpudash.freshness import AGES, age_badges, price_doubts
+from gpudash.freshness import AGES, age_badges, asked_range_usd_per_hour, price_doubts
 from gpudash.offers import OWN_DATES, Offers
 from gpudash.result import Result
 from gpudash.text import Text
@@ -177,6 +177,21 @@ def _checks(seen: _Seen, row: int, text: Text) -> str:
     return said
 
 
+def _range(seen: _Seen, row: int, money, text: Text) -> str:
+    """From the lowest to the highest that any source asks on demand, where they disagree."""
+    low, high = (prices[row] / seen.divisor[row] for prices in asked_range_usd_per_hour(seen.offers))
+    return text("catalogue_page.range", low=money(low), high=money(high)) if low < high else ""
+
+
+def _interruptions(offers: Offers, row: int, text: Text) -> str:
+    """The published band of spot servers taken back in a month, else the share, with its date."""
+    share = offers.interruption_fraction_per_month[row]
+    if np.isnan(share) or np.isnan(offers.spot_usd_per_hour[row]):
+        return ""
+    band = offers.interruption_band[row] or text.percent(share)
+    return text("catalogue_page.dated", value=band, date=text.date(offers.interruption_as_of[row]))
+
+
 def _finding(chosen: Chosen, seen: _Seen, most_offered: str, result: Result, text: Text) -> str:
     """Whether the answer's price is a good one for its GPU; without it, what half of the most offered GPU costs."""
     currency, choice = result.scenario.finance.currency, leading(result)
@@ -225,6 +240,8 @@ def offers(chosen: Chosen, result: Result, text: Text) -> Table:
         values = [None if np.isnan(amount) else float(amount) for amount in listed(amounts)]
         columns.append((text(f"common.way.{way}"), values, "number"))
     columns += [
+        (text("catalogue_page.column_range"), [_range(seen, row, money, text) for row in order]),
+        (text("catalogue_page.column_interruptions"), [_interruptions(shown, row, text) for row in order]),
         (text("catalogue_page.column_check"), [_checks(seen, row, text) for row in order]),
         (text("catalogue_page.column_date"), [dates[as_of] for as_of in listed(shown.as_of)]),
         (text("catalogue_page.column_source"), listed(shown.source)),
