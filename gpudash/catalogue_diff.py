@@ -8,8 +8,8 @@ import numpy as np
 
 from gpudash.catalogue import Catalogue
 from gpudash.errors import GpudashError
+from gpudash.records import WAYS
 
-WAYS = ("on_demand", "spot", "monthly", "reserved_1y", "reserved_3y")
 CHANGES = ("new", "gone", "dearer", "cheaper")
 _SAME_WITHIN = 1e-9  # relative; two prices that differ by less differ only in how they were rounded
 

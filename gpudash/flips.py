@@ -123,9 +123,10 @@ class Answers:
     def _leader(self, known: Known, fitted: Fitted) -> int | None:
         """The recommended offer, with only those priced in full that could be it; the very answer of `evaluate`.
 
-        All others stand at their least possible cost, which can only raise their score. So once the first of the
-        ranking and the cheapest, whose cost is the measure of all scores, are among those priced in full, the first is
-        the answer. Those that led for the last value asked about are tried first.
+        All others stand at their least possible cost and as sure as their youngest price, which can only raise their
+        score. So once the first of the ranking is among those priced in full, and with it the cheapest and the surest,
+        which are the measure of all scores, the first is the answer. Those that led for the last value asked about are
+        tried first.
         """
         bound = least_costs(known, fitted.shapes, fitted.sized, np.flatnonzero(fitted.gates.alive))
         sure = np.isin(bound.rows, self._leading) | np.isnan(bound.prices.on_demand_usd_per_hour)
@@ -133,13 +134,18 @@ class Answers:
             exact = total_costs(known, fitted.shapes, fitted.sized, bound.rows[sure])
             tco_usd = bound.tco_usd.copy()
             tco_usd[sure] = exact.tco_usd
-            ranked = ranked_offers(limit(known, fitted, replace(bound, tco_usd=tco_usd)))
+            served_hours = {way: hours.copy() for way, hours in bound.served_hours.items()}
+            for way, hours in served_hours.items():
+                hours[sure] = exact.served_hours[way]
+            solved = limit(known, fitted, replace(bound, tco_usd=tco_usd, served_hours=served_hours))
+            ranked = ranked_offers(solved)
             cheapest = bound.rows[np.argsort(tco_usd, kind="stable")[:TRIED]]
-            is_sure = np.isin(np.concatenate([ranked[:1], cheapest[:1]]), bound.rows[sure])
+            surest = solved.costs.rows[np.argsort(-solved.columns["certainty"], kind="stable")[:TRIED]]
+            is_sure = np.isin(np.concatenate([ranked[:1], cheapest[:1], surest[:1]]), bound.rows[sure])
             if is_sure.all():
-                self._leading = np.concatenate([ranked[:TRIED], cheapest])
+                self._leading = np.concatenate([ranked[:TRIED], cheapest, surest])
                 return int(ranked[0]) if len(ranked) else None
-            sure |= np.isin(bound.rows, np.concatenate([ranked[:TRIED], cheapest]))
+            sure |= np.isin(bound.rows, np.concatenate([ranked[:TRIED], cheapest, surest]))
 
     def is_first(self, row: int | None) -> bool:
         return self._server([] if row is None else [row]) == self.first

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from gpudash.records import WAYS
 from gpudash.tables import DATA, read_yaml
 
 
@@ -35,15 +36,19 @@ def certainty(offers, rows, served_hours, speed_low):
 
 
 def _freshness(offers, rows, served_hours) -> np.ndarray:
-    """Fresh days / age of the prices that are paid, weighted by the hours they pay for (nothing bought: on demand)."""
+    """Fresh days / age of the prices that are paid, weighted by the hours they pay for.
+
+    Where nothing is bought yet, as fresh as the youngest price: more than that no purchase can be.
+    """
     fresh_days = freshness_rules()["fresh_days"]
     total = sum(served_hours.values())
     weighted = sum(
         np.where(hours > 0, hours * fresh_days / np.maximum(offers.age_days_of(way)[rows], fresh_days), 0.0)
         for way, hours in served_hours.items()
     )
-    on_demand = fresh_days / np.maximum(offers.age_days[rows], fresh_days)
-    return np.where(total > 0, weighted / np.where(total > 0, total, 1.0), on_demand)
+    ages = np.vstack([np.where(np.isnan(offers.usd_per_hour_of(way)), np.inf, offers.age_days_of(way)) for way in WAYS])
+    at_most = fresh_days / np.maximum(ages.min(axis=0)[rows], fresh_days)
+    return np.where(total > 0, weighted / np.where(total > 0, total, 1.0), at_most)
 
 
 def asked_range_usd_per_hour(offers) -> tuple[np.ndarray, np.ndarray]:

@@ -9,11 +9,11 @@ from gpudash.catalogue import Catalogue
 from gpudash.errors import GpudashError
 from gpudash.feeds import gpuhunt, skypilot
 from gpudash.offer_sheet import COLUMNS, PRICES
-from gpudash.records import OfferKind, OfferRow, may_be_absent
+from gpudash.records import WAYS, OfferKind, OfferRow, may_be_absent
 from gpudash.sheets import Sheet
 
 FORMATS = ("gpudash", "skypilot", "gpuhunt", "vendor")
-TERMS = ("on_demand", "spot", "monthly", "reserved_1y", "reserved_3y")
+TERMS = WAYS
 PERIODS = ("hour", "month", "year", "term")
 PRICE_UNITS = ("server", "gpu")
 KINDS = get_args(OfferKind)

@@ -13,6 +13,7 @@ from gpudash.errors import GpudashError
 from gpudash.freshness import freshness_rules
 from gpudash.hardware import Hardware, read_only
 from gpudash.records import (
+    WAYS,
     Commitment,
     ExchangeRate,
     OfferRow,
@@ -26,7 +27,7 @@ from gpudash.result import Message
 from gpudash.units import HOURS_PER_MONTH
 
 _DERIVED = {"monthly": 1, "reserved_1y": 12, "reserved_3y": 36}
-OWN_DATES = ("spot", *_DERIVED)  # ways of buying whose price may have a source and date of its own
+OWN_DATES = WAYS[1:]  # whose price may have a source and date of its own
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,7 +322,7 @@ def _tells(record: SpotRecord, provider: str, region: str, gpu: str) -> bool:
 
 
 def _other_quotes(cells, quotes: list[OtherQuote], exchange_rates) -> dict[str, np.ndarray]:
-    """The lowest and highest that other sources ask for each server; a quote much older than the price is superseded."""
+    """The lowest and highest that other sources ask for each server, but for quotes much older than its price."""
     low, high = np.full(len(cells["gpu"]), np.nan), np.full(len(cells["gpu"]), np.nan)
     rows_of: dict[tuple[str, str], list[int]] = {}
     for row, server in enumerate(zip(cells["provider"], cells["gpu"])) if quotes else ():

@@ -21,6 +21,7 @@ from gpudash.result import Message
 from gpudash.tables import read_columns
 
 Price = NewType("Price", float)
+WAYS = ("on_demand", "spot", "monthly", "reserved_1y", "reserved_3y")  # of buying
 OfferKind = Literal["hyperscaler", "specialist", "marketplace", "reseller"]
 _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 

@@ -14,6 +14,7 @@ from gpudash.figures._table import Table, table
 from gpudash.figures._theme import GREY, QUIET, figure, plain, provider_colours
 from gpudash.freshness import AGES, age_badges, asked_range_usd_per_hour, price_doubts
 from gpudash.offers import OWN_DATES, Offers
+from gpudash.records import WAYS
 from gpudash.result import Result
 from gpudash.text import Text
 
@@ -23,7 +24,6 @@ GPU_ROW_HEIGHT = 26
 LEGEND_HEIGHT = 270  # of a phone, where its entries stand below each other, and the axis
 AGE_OPACITY = dict(zip(AGES, (1.0, 0.6, 0.3)))
 LOG_TICKS = [step * 10**power for power in range(-2, 4) for step in (1, 2, 5)]
-OFFER_PRICES = ("on_demand", "spot", "monthly", "reserved_1y", "reserved_3y")
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ def offers(chosen: Chosen, result: Result, text: Text) -> Table:
         (text("catalogue_page.column_country"), [place_name(code, text) for code in listed(shown.country)]),
         (text("catalogue_page.column_kind"), [text(f"common.kind.{kind}") for kind in listed(shown.kind)]),
     ]
-    for way in OFFER_PRICES:
+    for way in WAYS:
         amounts = money.amount(getattr(shown, f"{way}_usd_per_hour") / seen.divisor)
         values = [None if np.isnan(amount) else float(amount) for amount in listed(amounts)]
         columns.append((text(f"common.way.{way}"), values, "number"))
