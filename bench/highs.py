@@ -9,7 +9,7 @@ from scipy.sparse import lil_array
 from gpudash.units import HOURS_PER_YEAR
 
 
-def highs_usd(demand, firm, periods_per_year, prices, cap=None):
+def highs_usd(demand, firm, periods_per_year, prices, cap=None, resale_fraction=0.0):
     """The optimum by mixed-integer programming: counts of commitments, hourly on-demand and spot servers.
 
     HiGHS answers within its own tolerances, so the whole counts it chose are priced again exactly.
@@ -27,7 +27,8 @@ def highs_usd(demand, firm, periods_per_year, prices, cap=None):
     ):
         rate = prices.get(f"{name}_usd_per_hour", math.nan)
         for part in parts if not math.isnan(rate) else []:
-            cost.append(rate * term_hours)
+            beyond_hours = term_hours - len(part) * period_hours
+            cost.append(rate * (term_hours - resale_fraction * beyond_hours))
             top.append(demand.max())
             covers.append(part)
     commitments, cells = len(cost), periods * slots

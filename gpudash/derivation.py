@@ -14,7 +14,7 @@ from gpudash.tco import total_costs
 from gpudash.uncertainty import sized_at
 from gpudash.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, TOKENS_PER_MILLION
 
-COSTS = (*KINDS, "storage", "egress", "support", "staff", "one_off", "credit")
+COSTS = (*KINDS, "storage", "egress", "support", "staff", "one_off", "resale", "credit")
 
 
 @dataclass(frozen=True)

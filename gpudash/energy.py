@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from gpudash.purchase_mix import COMMITMENTS, KINDS, LONG_TERM_YEARS, Plan
+from gpudash.purchase_mix import COMMITMENTS, KINDS, Plan
 from gpudash.result import Assumption
-from gpudash.units import GRAMS_PER_KG, HOURS_PER_MONTH, MONTHS_PER_YEAR, W_PER_KW
+from gpudash.units import GRAMS_PER_KG, HOURS_PER_MONTH, W_PER_KW
 
 RATED = "server_power_per_card_power"
 IDLE = "server_idle_power_fraction"
@@ -81,6 +81,4 @@ def ledger(known) -> tuple[Assumption, ...]:
 
 def _held_hours(mix: Plan) -> float:
     """Hours of all committed servers within the horizon, used or not."""
-    year = np.arange(len(mix.monthly_servers)) // MONTHS_PER_YEAR
-    held = mix.reserved_3y_servers[year // LONG_TERM_YEARS] + mix.reserved_1y_servers[year] + mix.monthly_servers
-    return float(held.sum() * HOURS_PER_MONTH)
+    return float(sum(servers.sum() for servers in mix.held_servers.values()) * HOURS_PER_MONTH)

@@ -26,6 +26,10 @@ class Extras:
     egress_usd_per_month: float
     stand_in: tuple[str, ...]
 
+    def usd(self, months: int) -> float:
+        """What storage and traffic cost in the first so many months."""
+        return float(self.storage_usd_per_month[:months].sum() + self.egress_usd_per_month * months)
+
 
 def extras_of(known, provider: str, country: str) -> Extras:
     """Storage placed in the provider's own tiers and egress by its own prices, in that country where it lists them."""

@@ -44,7 +44,8 @@ COLUMNS = (
 )
 SERVICES = {"storage": "Storage", "egress": "Networking", "support": "Management and Governance"}
 PRICING = {"on_demand": "Standard", "spot": "Dynamic"} | dict.fromkeys(COMMITMENTS, "Committed")
-ONE_TIME = ("one_off", "credit")
+CATEGORIES = dict.fromkeys(COMMITMENTS, "Purchase") | {"resale": "Credit", "credit": "Credit", "tax": "Tax"}
+ONE_TIME = ("one_off", "resale", "credit")
 
 
 def focus_csv(brief: Brief) -> bytes:
@@ -83,7 +84,7 @@ def _row(kind: str, month: int, amount: float, brief: Brief) -> dict[str, Any]:
         "BillingPeriodEnd": ends,
         "ChargePeriodStart": starts,
         "ChargePeriodEnd": ends,
-        "ChargeCategory": {"credit": "Credit", "tax": "Tax"}.get(kind, "Purchase" if kind in COMMITMENTS else "Usage"),
+        "ChargeCategory": CATEGORIES.get(kind, "Usage"),
         "ChargeFrequency": "One-Time" if kind in ONE_TIME else "Recurring" if kind in COMMITMENTS else "Usage-Based",
         "ChargeDescription": _label(kind, text),
         "ServiceCategory": SERVICES.get(kind, "Other"),

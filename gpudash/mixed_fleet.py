@@ -22,7 +22,7 @@ from gpudash.layers import Layers
 from gpudash.offers import offer_id
 from gpudash.purchase_mix import KINDS, Plan, best_mix, plan, server_usd
 from gpudash.scenario import Scenario
-from gpudash.tco import service_layers
+from gpudash.tco import credit_months, mix_rules, service_layers
 from gpudash.units import HOURS_PER_MONTH, MONTHS_PER_YEAR
 
 BEST = 12  # candidates that are paired, one per provider, country and server shape
@@ -153,9 +153,12 @@ class _Fleet:
             if below + least_usd[at] + self._beside_usd(base, peak, below, float(least_usd[at])) >= limit:
                 continue
             rest = self._rest(base, servers, peak)
-            cap = self.cap_left(servers)
-            above = float(best_mix(rest, commitment_cap_servers=cap, **self._rates(peak)).total_usd[0])
-            total = below + above + self._beside_usd(base, peak, below, above)
+            lasting = credit_months(self.known)
+            mix = best_mix(rest, first_periods=lasting, **self._rules(servers), **self._rates(peak))
+            above, creditable = float(mix.total_usd[0]), None
+            if lasting is not None:
+                creditable = self._base_first_usd(base, servers, lasting) + float(mix.first_usd[0])
+            total = below + above + self._beside_usd(base, peak, below, above, creditable)
             if total < limit:
                 best, limit = _Pair(base, peak, servers, total, rest), total
         return best
@@ -167,11 +170,10 @@ class _Fleet:
         kept = (whole.servers[keep], whole.hours[:, keep], whole.firm_hours[:, keep])
         return Layers(*kept, whole.repeats, whole.year, whole.periods_per_year)
 
-    def part(self, candidate: int, demand: Layers, cap: int | None) -> FleetPart:
-        """One type with its layers, bought in the cheapest mix."""
+    def part(self, candidate: int, demand: Layers, base_servers: int = 0) -> FleetPart:
+        """One type with its layers, bought in the cheapest mix; below it stand so many servers of the other type."""
         offers, offer = self.known.catalogue.offers, int(self.costs.rows[candidate])
-        upfront = self.known.scenario.purchase.upfront_fraction
-        mix = plan(demand, commitment_cap_servers=cap, upfront_fraction=upfront, **self._rates(candidate))
+        mix = plan(demand, **self._rules(base_servers), **self._rates(candidate))
         return FleetPart(
             offer=offer_id(offers, offer),
             provider=str(offers.provider[offer]),
@@ -186,9 +188,9 @@ class _Fleet:
     def _bases_usd(self, base: int) -> np.ndarray:
         """Cost of a base of 0, 1 ... all servers: each layer's cheapest purchase, summed up."""
         if base not in self._base_usd:
-            whole = self.costs.groups[self.costs.group_of[base]]
-            cap = self.known.scenario.purchase.commitment_cap_servers
-            each = server_usd(whole, commitment_cap_servers=cap, **self._rates(base))
+            whole, rules = self.costs.groups[self.costs.group_of[base]], self._rules(0)
+            del rules["upfront_fraction"]  # when it is paid changes no total
+            each = server_usd(whole, **rules, **self._rates(base))
             self._base_usd[base] = np.concatenate(([0.0], each.cumsum()))
         return self._base_usd[base]
 
@@ -230,12 +232,23 @@ class _Fleet:
         )
         return service_layers(known, left)
 
-    def _beside_usd(self, base: int, peak: int, base_usd: float, peak_usd: float) -> float:
-        """Storage and traffic where the base stands, support at both, people, moving, less the credit."""
+    def _base_first_usd(self, base: int, servers: int, months: int) -> float:
+        """What of a base of so many servers is due in the first months."""
+        mix = best_mix(self.base_layers(base, servers), first_periods=months, **self._rules(0), **self._rates(base))
+        return float(mix.first_usd[0])
+
+    def _beside_usd(
+        self, base: int, peak: int, base_usd: float, peak_usd: float, creditable_compute_usd: float | None = None
+    ) -> float:
+        """Storage and traffic where the base stands, support at both, people, moving, less the credit.
+
+        The credit covers its share of everything, or, as long as it lasts, of what is due until then: the given part of
+        the servers and what comes beside them.
+        """
         costs, finance = self.costs, self.known.scenario.finance
         months = self.known.scenario.purchase.horizon_months
         extras = costs.extras[costs.extras_of[base]]
-        stored = float(extras.storage_usd_per_month.sum() + extras.egress_usd_per_month * months)
+        stored = extras.usd(months)
         spend: dict[str, float] = {}
         for candidate, usd in ((base, base_usd + stored), (peak, peak_usd)):
             provider = str(self.known.catalogue.offers.provider[costs.rows[candidate]])
@@ -243,12 +256,20 @@ class _Fleet:
         support = 0.0
         if finance.support_plan is not None:
             fees = (support_usd_per_month(self.known, name, np.array([usd / months])) for name, usd in spend.items())
-            support = sum(float(fee[0]) for fee in fees) * months
-        people = months * finance.staff_fte * finance.staff_usd_per_year / MONTHS_PER_YEAR
-        gross = stored + support + people + finance.migration_usd
-        return gross - min(finance.credit_usd, finance.credit_share_fraction * (gross + base_usd + peak_usd))
+            support = sum(float(fee[0]) for fee in fees)
+        monthly = support + finance.staff_fte * finance.staff_usd_per_year / MONTHS_PER_YEAR
+        gross = stored + months * monthly + finance.migration_usd
+        creditable = gross + base_usd + peak_usd
+        if creditable_compute_usd is not None:
+            lasting = credit_months(self.known)
+            creditable = creditable_compute_usd + extras.usd(lasting) + lasting * monthly + finance.migration_usd
+        return gross - min(finance.credit_usd, finance.credit_share_fraction * creditable)
 
-    def cap_left(self, servers: int) -> int | None:
+    def _rules(self, base_servers: int) -> dict:
+        """The scenario's rules of commitments, with what the base leaves of the cap."""
+        return mix_rules(self.known) | {"commitment_cap_servers": self._cap_left(base_servers)}
+
+    def _cap_left(self, servers: int) -> int | None:
         """What the base leaves of the cap on commitments; its own servers are counted as if all were committed."""
         cap = self.known.scenario.purchase.commitment_cap_servers
         return None if cap is None else max(cap - servers, 0)
@@ -282,10 +303,8 @@ def _answer(fleet: _Fleet, single: int, best: _Pair | None, tried: int) -> Mixed
     base = peak = None
     one_provider = True
     if best is not None:
-        base = fleet.part(
-            best.base, fleet.base_layers(best.base, best.servers), fleet.known.scenario.purchase.commitment_cap_servers
-        )
-        peak = fleet.part(best.peak, best.rest, fleet.cap_left(best.servers))
+        base = fleet.part(best.base, fleet.base_layers(best.base, best.servers))
+        peak = fleet.part(best.peak, best.rest, best.servers)
         one_provider = base.provider == peak.provider
     return MixedFleet(
         single=offer_id(offers, costs.rows[single]),

@@ -9,8 +9,9 @@ import numpy as np
 from gpudash.layers import Layers
 from gpudash.purchase_mix import (
     COMMITMENTS,
-    LONG_TERM_YEARS,
+    TERM_YEARS,
     Plan,
+    Terms,
     break_even_interruption_h,
     break_even_utilisation,
     mean_time_between_interruptions_h,
@@ -18,7 +19,6 @@ from gpudash.purchase_mix import (
 from gpudash.result import Bill
 from gpudash.tables import DATA, read_yaml
 from gpudash.tco import Costs, checkpoint_minutes, interruption_fraction, paid_fraction
-from gpudash.units import HOURS_PER_YEAR
 
 
 @dataclass(frozen=True)
@@ -132,10 +132,10 @@ def _published_split(known, costs: Costs, candidate: int) -> PublishedSplit | No
     rest = next((kind for kind in ("spot", "on_demand") if np.isfinite(rate[kind])), None)
     if term is None or rest is None or not demand.hours.any():
         return None
-    years = LONG_TERM_YEARS if term == "reserved_3y" else 1
+    years = TERM_YEARS[term]
     committed = _share_of_peaks(demand, _published()["reserved_share"]["value"], years)
     hours_above = _hours_above(demand, committed)
-    term_hours = float(committed[::years].sum() * years * HOURS_PER_YEAR)
+    term_hours = float(committed[::years] @ Terms.of(demand, known.scenario.purchase.resale_fraction).paid_hours[term])
     total_usd = rate[term] * term_hours + rate[rest] * hours_above
     rest_share = hours_above / float((demand.hours_above[:, 0] * demand.repeats).sum())
     return PublishedSplit(
@@ -185,7 +185,7 @@ def _savings(known, costs: Costs, candidate: int, mix: Plan, bill: Bill) -> tupl
     amounts = {
         "follow_demand": always_on - list_rate * sum(hours.values()),
         "negotiated_discount": list_rate * discount * sum(hours.values()),
-        "commitments": sum(on_demand * hours[kind] - usd[kind] for kind in COMMITMENTS),
+        "commitments": sum(on_demand * hours[kind] - usd[kind] for kind in COMMITMENTS) + mix.resale_usd,
         "spot": on_demand * hours["spot"] - usd["spot"],
         "storage_tiers": hot_storage - paid_storage,
         "credit": 0.0 - sum(month.credit_usd for month in bill.months),

@@ -14,7 +14,8 @@ A commitment in money (a savings plan) on one offer is the same thing at the pla
 servers its cost is a straight line, because what the plan does not cover is billed by the hour, so a whole number is
 always among the cheapest.
 
-Rules of the terms: a commitment is paid in full even where the horizon ends inside it; terms start at the beginning
+Rules of the terms: a commitment is paid in full even where the horizon ends inside it; a share of the price of the
+rest may come back by its sale then, which only changes the term's price; terms start at the beginning
 of a year (1 year), of every third year (3 years) or of a month (subscription). A pay-as-you-go hour costs on-demand
 where it is firm (may not be interrupted) and the lower of on-demand and spot elsewhere. Spot prices here already
 carry their rework: see `spot_rework_fraction`.
@@ -23,7 +24,7 @@ carry their rework: see `spot_rework_fraction`.
 import difflib
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -36,6 +37,7 @@ from gpudash.units import HOURS_PER_MONTH, HOURS_PER_YEAR, MINUTES_PER_HOUR
 KINDS = ("reserved_3y", "reserved_1y", "monthly", "on_demand", "spot")
 COMMITMENTS = KINDS[:3]
 LONG_TERM_YEARS = 3
+TERM_YEARS = {"reserved_3y": LONG_TERM_YEARS, "reserved_1y": 1}
 # Limits of the command line's file; the last two only keep absurd figures from overflowing.
 MAX_YEARS = 3
 MAX_SERVERS = 10**9
@@ -52,13 +54,15 @@ class Mixes:
     """The cheapest mix of every offer, as columns; where not `feasible`, the total is infinite and the rest NaN.
 
     `usd` and `served_hours` hold one column per kind of purchase (`KINDS`); a served hour goes to a commitment first.
-    `unused_usd`, per kind of commitment, is paid for hours that serve nothing, those after the horizon included.
+    `unused_usd`, per kind of commitment, is paid for hours that serve nothing, those after the horizon included, less
+    what their sale brings. `first_usd` is the part of the total that is due in the first periods, as many as asked for.
     """
 
     total_usd: np.ndarray
     usd: dict[str, np.ndarray]
     served_hours: dict[str, np.ndarray]
     unused_usd: dict[str, np.ndarray]
+    first_usd: np.ndarray
     feasible: np.ndarray
 
     @property
@@ -68,11 +72,12 @@ class Mixes:
 
 @dataclass(frozen=True)
 class Plan:
-    """The cheapest mix of one offer in detail; `usd` and `served_hours` are per period (month) and kind.
+    """The cheapest mix of one offer in detail; `usd`, `served_hours`, `held_servers` are per period (month) and kind.
 
     Yearly commitments are paid in equal parts over their term, after a share up front in the term's first period; what
     the horizon leaves unpaid falls due in its last period, is contained in `usd` there, and is shown apart in
-    `beyond_horizon_usd` by kind. `curve_hours` (years, layers) per
+    `beyond_horizon_usd` by kind. `resale_usd` comes back in the last period and is not in `usd`: the total is the sum
+    of `usd` less it. `curve_hours` (years, layers) per
     kind is the load-duration curve with the way each layer's hours are bought; its steps end at `curve_servers`.
     """
 
@@ -84,6 +89,8 @@ class Plan:
     served_hours: dict[str, np.ndarray]
     unused_usd: dict[str, float]
     beyond_horizon_usd: dict[str, float]
+    resale_usd: float
+    held_servers: dict[str, np.ndarray]
     curve_servers: np.ndarray
     curve_hours: dict[str, np.ndarray]
 
@@ -133,6 +140,32 @@ class _Choice:
     def feasible(self) -> np.ndarray:
         return np.isfinite(self.layer_usd).all(axis=1)
 
+    def by_period(self, demand_layers: Layers) -> "_Choice":
+        """A choice made year by year, where no month is subscribed to, told period by period."""
+        return replace(self, monthly=self.monthly[:, demand_layers.year])
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The yearly terms within a horizon: of each one the hours to pay for, and those that lie after the horizon.
+
+    `paid_hours` are net of the share that comes back for the hours after the horizon.
+    """
+
+    paid_hours: dict[str, np.ndarray]
+    beyond_hours: dict[str, np.ndarray]
+
+    @classmethod
+    def of(cls, demand_layers: Layers, resale_fraction: float) -> "Terms":
+        periods = np.add.reduceat(demand_layers.repeats, demand_layers.year_starts)
+        paid, beyond = {}, {}
+        for kind, years in TERM_YEARS.items():
+            within = np.add.reduceat(periods, np.arange(0, len(periods), years)) * demand_layers.period_hours
+            whole = float(years * HOURS_PER_YEAR)
+            beyond[kind] = whole - within
+            paid[kind] = whole - resale_fraction * beyond[kind]
+        return cls(paid, beyond)
+
 
 def best_mix(
     demand_layers: Layers,
@@ -143,11 +176,16 @@ def best_mix(
     reserved_3y_usd_per_hour=np.nan,
     monthly_usd_per_hour=np.nan,
     commitment_cap_servers: int | None = None,
+    resale_fraction: float = 0.0,
+    upfront_fraction: float = 0.0,
+    first_periods: int | None = None,
 ) -> Mixes:
     """The cheapest mix for every offer, all serving the same layers: the sum over layers of their cheapest purchase.
 
     Prices: USD per server-hour, one entry per offer or one number for all, NaN where not sold; spot with its rework.
-    `commitment_cap_servers`: at most so many committed servers at once.
+    `commitment_cap_servers`: at most so many committed servers at once. `resale_fraction`: share of the price of a
+    commitment's hours after the horizon that comes back. `upfront_fraction` moves payments of the yearly terms to their
+    start, which matters for `first_usd` alone: the part due in the `first_periods` (in all of them if None).
     """
     prices = _Prices.of(
         reserved_3y=reserved_3y_usd_per_hour,
@@ -158,18 +196,23 @@ def best_mix(
     )
     if commitment_cap_servers is not None:
         demand_layers = demand_layers.split_at(commitment_cap_servers)
+    terms = Terms.of(demand_layers, resale_fraction)
     count = len(prices.on_demand)
     usd, served, unused = ({kind: np.zeros(count) for kind in kinds} for kinds in (KINDS, KINDS, COMMITMENTS))
-    feasible = np.empty(count, dtype=bool)
+    first_usd, feasible = np.full(count, np.nan), np.empty(count, dtype=bool)
     has_months = ~np.isnan(prices.monthly)
     for rows, view in ((has_months, demand_layers), (~has_months, demand_layers.by_year)):
         for chunk in _chunks(np.flatnonzero(rows), view):
             few = prices.take(chunk)
-            choice = _choose(view, few, commitment_cap_servers)
+            choice = _choose(view, few, terms, commitment_cap_servers)
             per_period = _served_hours(view, few, choice)
             useful = {kind: _total(hours * view.repeats) for kind, hours in per_period.items()}
-            billed = useful | _committed_hours(view, _committed_servers(view, choice))
+            billed = useful | _committed_hours(view, _committed_servers(view, choice), terms)
             feasible[chunk] = choice.feasible
+            if first_periods is not None:
+                monthly = choice if view is demand_layers else choice.by_period(demand_layers)
+                cash = _cash_usd(demand_layers, few, monthly, upfront_fraction)
+                first_usd[chunk] = sum(paid[:, :first_periods].sum(axis=1) for paid in cash.values())
             for kind in KINDS:
                 served[kind][chunk] = useful[kind]
                 usd[kind][chunk] = _money(getattr(few, kind), billed[kind])
@@ -177,13 +220,17 @@ def best_mix(
                 unused[kind][chunk] = _money(getattr(few, kind), billed[kind] - useful[kind])
     for column in (*usd.values(), *served.values(), *unused.values()):
         column[~feasible] = np.nan
-    return Mixes(np.where(feasible, sum(usd.values()), np.inf), usd, served, unused, feasible)
+    total_usd = np.where(feasible, sum(usd.values()), np.inf)
+    if first_periods is None:
+        first_usd = total_usd
+    return Mixes(total_usd, usd, served, unused, first_usd, feasible)
 
 
 def plan(
     demand_layers: Layers,
     *,
     commitment_cap_servers: int | None = None,
+    resale_fraction: float = 0.0,
     upfront_fraction: float = 0.0,
     **usd_per_hour: float,
 ) -> Plan:
@@ -193,50 +240,51 @@ def plan(
     share of the yearly commitments is paid up front.
     Raises `mix.nothing_covers` where no way of buying serves an hour.
     """
-    columns = best_mix(demand_layers, commitment_cap_servers=commitment_cap_servers, **usd_per_hour)
+    columns = best_mix(
+        demand_layers,
+        commitment_cap_servers=commitment_cap_servers,
+        resale_fraction=resale_fraction,
+        **usd_per_hour,
+    )
     if not columns.feasible[0]:
         raise GpudashError("mix.nothing_covers")
     prices = _Prices.of(**{kind: usd_per_hour.get(f"{kind}_usd_per_hour", np.nan) for kind in KINDS})
     if commitment_cap_servers is not None:
         demand_layers = demand_layers.split_at(commitment_cap_servers)
-    choice = _choose(demand_layers, prices, commitment_cap_servers)
+    terms = Terms.of(demand_layers, resale_fraction)
+    choice = _choose(demand_layers, prices, terms, commitment_cap_servers)
     bought = _committed_servers(demand_layers, choice)
-    paid_hours = _committed_hours(demand_layers, bought)
-    period = np.repeat(np.arange(len(demand_layers.repeats)), demand_layers.repeats)
-    year = demand_layers.year[period]
-    hours = {kind: column[0][period] for kind, column in _served_hours(demand_layers, prices, choice).items()}
-    held = {
-        "reserved_3y": bought["reserved_3y"][0][year // LONG_TERM_YEARS],
-        "reserved_1y": bought["reserved_1y"][0][year],
-        "monthly": bought["monthly"][0][period],
-    }
-    billed = hours | {kind: servers * demand_layers.period_hours for kind, servers in held.items()}
-    rate = {kind: float(np.nan_to_num(getattr(prices, kind)[0])) for kind in KINDS}
-    usd = {kind: rate[kind] * billed[kind] for kind in KINDS}
-    beyond = {kind: rate[kind] * float(paid_hours[kind][0] - billed[kind].sum()) for kind in COMMITMENTS}
-    for kind, years in (("reserved_3y", LONG_TERM_YEARS), ("reserved_1y", 1)):
-        starts = np.flatnonzero(np.diff(year // years, prepend=-1))
-        usd[kind] *= 1 - upfront_fraction
-        beyond[kind] *= 1 - upfront_fraction
-        usd[kind][starts] += upfront_fraction * rate[kind] * bought[kind][0] * years * HOURS_PER_YEAR
-    for kind, unpaid_usd in beyond.items():
-        usd[kind][-1] += unpaid_usd
+    held = {kind: servers[0] for kind, servers in _held_servers(demand_layers, bought).items()}
+    usd = {kind: paid[0] for kind, paid in _cash_usd(demand_layers, prices, choice, upfront_fraction).items()}
+    rate = {kind: float(_filled(getattr(prices, kind), 0.0)[0]) for kind in TERM_YEARS}
+    beyond = {kind: rate[kind] * float(bought[kind][0] @ hours) for kind, hours in terms.beyond_hours.items()}
+    for kind, whole_usd in beyond.items():
+        usd[kind][-1] += (1 - upfront_fraction) * whole_usd
     return Plan(
         total_usd=float(columns.total_usd[0]),
         reserved_3y_servers=bought["reserved_3y"][0],
         reserved_1y_servers=bought["reserved_1y"][0],
         monthly_servers=held["monthly"],
         usd=usd,
-        served_hours=hours,
+        served_hours={
+            kind: hours[0][_periods(demand_layers)]
+            for kind, hours in _served_hours(demand_layers, prices, choice).items()
+        },
         unused_usd={kind: float(columns.unused_usd[kind][0]) for kind in COMMITMENTS},
-        beyond_horizon_usd=beyond,
+        beyond_horizon_usd={"monthly": 0.0} | {kind: (1 - upfront_fraction) * usd for kind, usd in beyond.items()},
+        resale_usd=resale_fraction * sum(beyond.values()),
+        held_servers=held,
         curve_servers=demand_layers.stacked_servers[1:],
         curve_hours=_curve_hours(demand_layers, prices, choice),
     )
 
 
 def server_usd(
-    demand_layers: Layers, *, commitment_cap_servers: int | None = None, **usd_per_hour: float
+    demand_layers: Layers,
+    *,
+    commitment_cap_servers: int | None = None,
+    resale_fraction: float = 0.0,
+    **usd_per_hour: float,
 ) -> np.ndarray:
     """What each server of the stack costs in the cheapest mix of one offer, lowest layer first; infinite if not sold.
 
@@ -245,8 +293,9 @@ def server_usd(
     if commitment_cap_servers is not None:
         demand_layers = demand_layers.split_at(commitment_cap_servers)
     prices = _Prices.of(**{kind: usd_per_hour.get(f"{kind}_usd_per_hour", np.nan) for kind in KINDS})
+    terms = Terms.of(demand_layers, resale_fraction)
     view = demand_layers if np.isfinite(prices.monthly[0]) else demand_layers.by_year
-    return np.repeat(_choose(view, prices, commitment_cap_servers).layer_usd[0], demand_layers.servers)
+    return np.repeat(_choose(view, prices, terms, commitment_cap_servers).layer_usd[0], demand_layers.servers)
 
 
 def mix(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -392,26 +441,26 @@ def _chunks(rows: np.ndarray, view: Layers):
     return (rows[start : start + step] for start in range(0, len(rows), step))
 
 
-def _choose(view: Layers, prices: _Prices, cap: int | None) -> _Choice:
+def _choose(view: Layers, prices: _Prices, terms: Terms, cap: int | None) -> _Choice:
     """The nested choice of every layer, for every offer at once; see the module's description."""
     beyond_cap = np.zeros(len(view.servers))
     if cap is not None:
         beyond_cap[view.stacked_servers[1:] > cap] = np.inf
 
     def groups_committed(usd_per_hour, term_hours):
-        """How many groups are cheaper by this term; `cheapest` then holds the better of both."""
-        term_usd = _filled(usd_per_hour * term_hours, np.inf)[:, None, None] + beyond_cap
+        """How many groups are cheaper by this term, one entry per term; `cheapest` then holds the better of both."""
+        term_usd = _filled(usd_per_hour[:, None] * term_hours, np.inf)[:, :, None] + beyond_cap
         count = (term_usd * _CLEARLY_CHEAPER < cheapest).sum(axis=2)
         np.minimum(cheapest, term_usd, out=cheapest)
         return count
 
     cheapest = _pay_as_you_go_usd(view, prices)  # (offers, periods, groups)
-    monthly = groups_committed(prices.monthly, view.period_hours)
+    monthly = groups_committed(prices.monthly, np.array([view.period_hours]))
     cheapest = np.add.reduceat(cheapest * view.repeats[:, None], view.year_starts, axis=1)
-    reserved_1y = groups_committed(prices.reserved_1y, HOURS_PER_YEAR)
+    reserved_1y = groups_committed(prices.reserved_1y, terms.paid_hours["reserved_1y"])
     year = np.arange(len(view.year_starts))
     cheapest = np.add.reduceat(cheapest, year[::LONG_TERM_YEARS], axis=1)
-    reserved_3y = groups_committed(prices.reserved_3y, HOURS_PER_YEAR * LONG_TERM_YEARS)
+    reserved_3y = groups_committed(prices.reserved_3y, terms.paid_hours["reserved_3y"])
 
     reserved_1y = np.maximum(reserved_1y, reserved_3y[:, year // LONG_TERM_YEARS])
     monthly = np.maximum(monthly, reserved_1y[:, view.year])
@@ -461,13 +510,40 @@ def _committed_servers(view: Layers, choice: _Choice) -> dict[str, np.ndarray]:
     }
 
 
-def _committed_hours(view: Layers, servers: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Server-hours paid by each commitment over its whole terms, per offer."""
-    return {
-        "reserved_3y": servers["reserved_3y"].sum(axis=1) * float(LONG_TERM_YEARS * HOURS_PER_YEAR),
-        "reserved_1y": servers["reserved_1y"].sum(axis=1) * float(HOURS_PER_YEAR),
-        "monthly": (servers["monthly"] * view.repeats).sum(axis=1) * view.period_hours,
-    }
+def _committed_hours(view: Layers, servers: dict[str, np.ndarray], terms: Terms) -> dict[str, np.ndarray]:
+    """Server-hours paid by each commitment over its whole terms, net of those that are sold again, per offer."""
+    yearly = {kind: (servers[kind] * hours).sum(axis=1) for kind, hours in terms.paid_hours.items()}
+    return yearly | {"monthly": (servers["monthly"] * view.repeats).sum(axis=1) * view.period_hours}
+
+
+def _periods(demand_layers: Layers) -> np.ndarray:
+    """The distinct period that each period of the horizon is alike to."""
+    return np.repeat(np.arange(len(demand_layers.repeats)), demand_layers.repeats)
+
+
+def _held_servers(demand_layers: Layers, bought: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Servers under each commitment in every period of the horizon (offers, periods)."""
+    period = _periods(demand_layers)
+    year = demand_layers.year[period]
+    yearly = {kind: bought[kind][:, year // years] for kind, years in TERM_YEARS.items()}
+    return yearly | {"monthly": bought["monthly"][:, period]}
+
+
+def _cash_usd(
+    demand_layers: Layers, prices: _Prices, choice: _Choice, upfront_fraction: float
+) -> dict[str, np.ndarray]:
+    """What is paid in every period of the horizon, by kind (offers, periods); what it leaves unpaid is not in it."""
+    period = _periods(demand_layers)
+    year = demand_layers.year[period]
+    bought = _committed_servers(demand_layers, choice)
+    served = _served_hours(demand_layers, prices, choice)
+    billed = {kind: served[kind][:, period] for kind in ("on_demand", "spot")}
+    billed |= {kind: held * demand_layers.period_hours for kind, held in _held_servers(demand_layers, bought).items()}
+    for kind, years in TERM_YEARS.items():
+        starts = np.flatnonzero(np.diff(year // years, prepend=-1))
+        billed[kind] = billed[kind] * (1 - upfront_fraction)
+        billed[kind][:, starts] += upfront_fraction * bought[kind] * float(years * HOURS_PER_YEAR)
+    return {kind: _filled(getattr(prices, kind), 0.0)[:, None] * billed[kind] for kind in KINDS}
 
 
 def _curve_hours(view: Layers, prices: _Prices, choice: _Choice) -> dict[str, np.ndarray]:

@@ -179,7 +179,8 @@ class TcoMonth:
     support_usd: float
     staff_usd: float
     one_off_usd: float
-    credit_usd: float
+    resale_usd: float  # below zero: what the rest of a commitment brings
+    credit_usd: float  # below zero
     total_usd: float
 
 

@@ -144,6 +144,7 @@ class Purchase(_Group):
     interruption_fraction_per_month: Annotated[float, Field(ge=0, le=0.999)] | None = None
     commitment_cap_servers: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     upfront_fraction: Fraction = 0.0
+    resale_fraction: Fraction = 0.0
     negotiated_discounts: Annotated[
         tuple[ProviderDiscount, ...], _pairs("provider", "discount_fraction"), Field(max_length=60)
     ] = ()
@@ -181,6 +182,7 @@ class Finance(_Group):
     staff_usd_per_year: Annotated[float, Field(ge=0, le=1e7)] = _sourced("finance.staff_usd_per_year")
     credit_usd: Annotated[float, Field(ge=0, le=1e12)] = 0.0
     credit_share_fraction: Fraction = 1.0
+    credit_until_month: Annotated[int, Field(ge=1, le=60)] | None = None
     migration_usd: Annotated[float, Field(ge=0, le=1e12)] = 0.0
     owned_servers: Annotated[int, Field(ge=0, le=100_000)] = 0
     owned_gpu: Name | None = None

@@ -47,7 +47,10 @@ class Prices:
 
 @dataclass(frozen=True)
 class Costs:
-    """All candidates over the horizon, as columns; `rows` are their offers. Infinite cost: nothing can be bought."""
+    """All candidates over the horizon, as columns; `rows` are their offers. Infinite cost: nothing can be bought.
+
+    `compute_usd` is net of what the sale of unfinished commitments brings.
+    """
 
     rows: np.ndarray
     prices: Prices
@@ -92,35 +95,54 @@ def costs_of_layers(known, offer: int, demand_layers: Layers) -> Costs:
 
 def _costs(known, rows: np.ndarray, groups: tuple[Layers, ...], group_of, *, servers, last_servers) -> Costs:
     prices = _prices(known, rows)
-    compute = np.empty(len(rows))
-    unused = np.empty(len(rows))
+    compute, unused, creditable = (np.empty(len(rows)) for _ in range(3))
     served = {kind: np.empty(len(rows)) for kind in KINDS}
     for group, demand_layers in enumerate(groups):
         members = np.flatnonzero(group_of == group)
         mixes = best_mix(
-            demand_layers,
-            commitment_cap_servers=known.scenario.purchase.commitment_cap_servers,
-            **prices.mix_arguments(members),
+            demand_layers, first_periods=credit_months(known), **mix_rules(known), **prices.mix_arguments(members)
         )
         compute[members], unused[members] = mixes.total_usd, mixes.unused_commitment_usd
+        creditable[members] = mixes.first_usd
         for kind in KINDS:
             served[kind][members] = mixes.served_hours[kind]
-    return Costs(
-        rows, prices, group_of, groups, servers, last_servers, compute, served, unused, **_beside(known, rows, compute)
-    )
+    beside = _beside(known, rows, compute, creditable)
+    return Costs(rows, prices, group_of, groups, servers, last_servers, compute, served, unused, **beside)
 
 
-def _beside(known, rows: np.ndarray, compute_usd: np.ndarray) -> dict:
-    """All that comes with the servers, and the total: storage, traffic, support, people, one-off, less credits."""
+def mix_rules(known) -> dict:
+    """What the scenario says about commitments, as arguments of a purchase mix."""
+    purchase = known.scenario.purchase
+    names = ("commitment_cap_servers", "resale_fraction", "upfront_fraction")
+    return {name: getattr(purchase, name) for name in names}
+
+
+def credit_months(known) -> int | None:
+    """How many months credits last, where they end before the horizon does."""
+    finance, months = known.scenario.finance, known.scenario.purchase.horizon_months
+    last = finance.credit_until_month
+    return last if finance.credit_usd and last is not None and last < months else None
+
+
+def _beside(known, rows: np.ndarray, compute_usd: np.ndarray, creditable_compute_usd: np.ndarray) -> dict:
+    """All that comes with the servers, and the total: storage, traffic, support, people, one-off, less credits.
+
+    `creditable_compute_usd` is what of the servers is paid while credits last.
+    """
     extras, extras_row = _extras(known, rows)
-    months = known.scenario.purchase.horizon_months
-    beside_usd = np.array([e.storage_usd_per_month.sum() + e.egress_usd_per_month * months for e in extras])[extras_row]
+    months, lasting = known.scenario.purchase.horizon_months, credit_months(known)
+    beside_usd = np.array([extra.usd(months) for extra in extras])[extras_row]
     support = _support(known, rows, (compute_usd + beside_usd) / months)
     finance = known.scenario.finance
-    fixed_usd = months * finance.staff_fte * finance.staff_usd_per_year / MONTHS_PER_YEAR + finance.migration_usd
-    gross = compute_usd + beside_usd + support * months + fixed_usd
-    billed = np.where(np.isfinite(gross), gross, 0.0)  # nothing is billed where nothing can be bought
-    credit = np.minimum(finance.credit_usd, finance.credit_share_fraction * billed)
+    staff_usd_per_month = finance.staff_fte * finance.staff_usd_per_year / MONTHS_PER_YEAR
+    monthly = support + staff_usd_per_month
+    gross = compute_usd + beside_usd + monthly * months + finance.migration_usd
+    creditable = gross
+    if lasting is not None:
+        beside_first_usd = np.array([extra.usd(lasting) for extra in extras])[extras_row]
+        creditable = creditable_compute_usd + beside_first_usd + monthly * lasting + finance.migration_usd
+    creditable = np.where(np.isfinite(gross), creditable, 0.0)  # nothing is billed where nothing can be bought
+    credit = np.minimum(finance.credit_usd, finance.credit_share_fraction * creditable)
     return {
         "extras": extras, "extras_of": extras_row, "support_usd_per_month": support, "credit_usd": credit,
         "tco_usd": gross - credit,
@@ -141,8 +163,9 @@ def least_costs(known, shapes, sized, rows: np.ndarray) -> Costs:
     compute = np.where(np.isfinite(lowest), hours * (1 - _ROUNDING) * np.nan_to_num(lowest, posinf=0.0), np.inf)
     nobody, nothing = np.zeros(len(rows), dtype=int), {kind: np.zeros(len(rows)) for kind in KINDS}
     return Costs(
-        rows, prices, nobody, (), peak, last, compute, nothing, np.zeros(len(rows)), **_beside(known, rows, compute)
-    )
+        rows, prices, nobody, (), peak, last, compute, nothing, np.zeros(len(rows)),
+        **_beside(known, rows, compute, compute),
+    )  # fmt: skip
 
 
 def _needed(known, sized, shape_of: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -166,19 +189,14 @@ def _needed(known, sized, shape_of: np.ndarray) -> tuple[np.ndarray, np.ndarray,
 def mix_plan(known, costs: Costs, candidate: int) -> Plan:
     """The purchase mix of one candidate in detail."""
     one = {name: float(price[0]) for name, price in costs.prices.mix_arguments([candidate]).items()}
-    purchase = known.scenario.purchase
-    return plan(
-        costs.groups[costs.group_of[candidate]],
-        commitment_cap_servers=purchase.commitment_cap_servers,
-        upfront_fraction=purchase.upfront_fraction,
-        **one,
-    )
+    return plan(costs.groups[costs.group_of[candidate]], **mix_rules(known), **one)
 
 
 def monthly_usd(known, costs: Costs, candidate: int, mix: Plan) -> dict[str, np.ndarray]:
     """What one candidate costs month by month: one array [months] per kind of cost (the fields of `TcoMonth`).
 
-    `total_usd` is the sum of the others; the credit, negative, covers its share of every month until it is used up.
+    `total_usd` is the sum of the others. What the sale of commitments brings is negative, in the last month; the
+    credit, negative, covers its share of every month's bill until it is used up or ends.
     """
     finance, months = known.scenario.finance, known.scenario.purchase.horizon_months
     extras = costs.extras[costs.extras_of[candidate]]
@@ -191,10 +209,11 @@ def monthly_usd(known, costs: Costs, candidate: int, mix: Plan) -> dict[str, np.
     parts["staff_usd"] = finance.staff_fte * finance.staff_usd_per_year / MONTHS_PER_YEAR * every
     parts["one_off_usd"] = np.where(np.arange(months) == 0, finance.migration_usd, 0.0)
     gross = sum(parts.values())
-    covered = finance.credit_share_fraction * gross
+    covered = finance.credit_share_fraction * gross * (np.arange(months) < (credit_months(known) or months))
     left_before = np.maximum(costs.credit_usd[candidate] - (np.cumsum(covered) - covered), 0.0)
-    parts["credit_usd"] = -np.minimum(left_before, covered)
-    return parts | {"total_usd": gross + parts["credit_usd"]}
+    parts["resale_usd"] = np.where(np.arange(months) == months - 1, 0 - mix.resale_usd, 0.0)
+    parts["credit_usd"] = 0 - np.minimum(left_before, covered)
+    return parts | {"total_usd": gross + parts["resale_usd"] + parts["credit_usd"]}
 
 
 def bill(known, costs: Costs, candidate: int, mix: Plan, choice_id: str) -> Bill:

@@ -13,6 +13,7 @@ page.more(
     "purchase.interruption_fraction_per_month",
     "purchase.commitment_cap_servers",
     "purchase.upfront_fraction",
+    "purchase.resale_fraction",
 )
 page.figure(purchase_mix.screening_curve)
 page.explain("reading")

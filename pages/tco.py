@@ -19,6 +19,8 @@ page.more(
     "finance.staff_usd_per_year",
     "finance.credit_usd",
     "finance.credit_share_fraction",
+    "finance.credit_until_month",
+    "purchase.resale_fraction",
     "finance.migration_usd",
     "budget.hard",
 )

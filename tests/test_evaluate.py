@@ -190,16 +190,33 @@ def test_what_is_not_modelled_is_refused_with_a_sentence(catalogue):
     assert "not modelled" in str(refused.value)
 
 
-@pytest.mark.parametrize(("amount", "share"), [(1e9, 0.3), (9_000, 0.3), (9_000, 1.0), (9_000, 0.0)])
-def test_a_voucher_pays_its_share_of_every_bill_until_its_amount_is_used_up(catalogue, amount, share):
+@pytest.mark.parametrize(
+    ("amount", "share", "last"),
+    [(1e9, 0.3, None), (9_000, 0.3, None), (9_000, 1.0, 60), (9_000, 0.0, 5), (1e9, 0.3, 5), (1e9, 1.0, 1)],
+)
+def test_a_voucher_pays_its_share_of_every_bill_until_it_is_used_up_or_ends(catalogue, amount, share, last):
     plain = run(catalogue, **CHAT_70B_EU)
-    paid = run(catalogue, **CHAT_70B_EU | {"finance": {"credit_usd": amount, "credit_share_fraction": share}})
+    finance = {"credit_usd": amount, "credit_share_fraction": share, "credit_until_month": last}
+    paid = run(catalogue, **CHAT_70B_EU | {"finance": finance})
     full, reduced = plain.tco[0], next(bill for bill in paid.tco if bill.choice_id == plain.tco[0].choice_id)
     credits = [-month.credit_usd for month in reduced.months]
-    assert sum(credits) == pytest.approx(min(amount, share * full.total_usd))
+    billed = sum(month.total_usd for month in full.months[:last])
+    assert sum(credits) == pytest.approx(min(amount, share * billed))
+    assert not any(credits[last:] if last else ())
     for credit, before in zip(credits, full.months):
         assert credit <= share * before.total_usd + 1e-6
     assert reduced.total_usd == pytest.approx(full.total_usd - sum(credits))
+
+
+def test_what_is_left_of_a_term_can_be_sold_in_the_last_month(catalogue):
+    asked = {"workload.model": "llama-3.1-70b", "requirements.providers_in": ("AWS",), "purchase.horizon_months": 30}
+    kept, sold = (
+        evaluate(Scenario().with_values(asked | {"purchase.resale_fraction": share}), catalogue) for share in (0.0, 0.6)
+    )
+    last = sold.tco[0].months[-1]
+    assert last.resale_usd == pytest.approx(-0.6 * sum(sold.purchase_mix.beyond_horizon_usd.values()))
+    assert last.resale_usd < 0 and all(month.resale_usd == 0 for month in sold.tco[0].months[:-1])
+    assert sold.cheapest.tco_usd < kept.cheapest.tco_usd
 
 
 def test_a_target_utilisation_of_one_is_lowered_to_what_the_queue_allows(catalogue):

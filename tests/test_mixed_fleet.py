@@ -84,6 +84,8 @@ def test_base_and_peak_together_serve_every_hour(fleet, catalogue):
         {"traffic__minimum_replicas": 12},
         {"finance__support_plan": "Business", "finance__credit_usd": 50_000, "finance__credit_share_fraction": 0.4},
         {"traffic__shape": "bursty"},
+        {"finance__credit_usd": 50_000, "finance__credit_until_month": 4, "purchase__upfront_fraction": 0.5},
+        {"purchase__horizon_months": 30, "purchase__resale_fraction": 0.5},
     ],
 )
 def test_what_the_bounds_skip_could_not_have_been_cheaper(catalogue, monkeypatch, changes):

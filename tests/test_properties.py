@@ -37,6 +37,8 @@ scenarios = st.fixed_dictionaries(
                 "horizon_months": st.sampled_from([1, 7, 12, 36, 41]),
                 "spot_fraction": st.sampled_from([0.0, 0.3, 1.0]),
                 "terms": st.sampled_from([(), ("reserved_1y",), ("monthly", "reserved_1y", "reserved_3y")]),
+                "upfront_fraction": st.sampled_from([0.0, 0.5]),
+                "resale_fraction": st.sampled_from([0.0, 0.4, 1.0]),
             }
         ),
         "storage": st.fixed_dictionaries({"egress_gb_per_month": st.sampled_from([0.0, 5000.0])}),
@@ -46,6 +48,7 @@ scenarios = st.fixed_dictionaries(
                 "staff_fte": st.sampled_from([0.0, 0.5]),
                 "credit_usd": st.sampled_from([0.0, 1000.0, 1e9]),
                 "credit_share_fraction": st.sampled_from([1.0, 0.3, 0.0]),
+                "credit_until_month": st.sampled_from([None, 1, 9, 36]),
                 "owned_servers": st.sampled_from([0, 1]),
                 "owned_gpu": st.just("H100 SXM"),
             }

@@ -83,6 +83,17 @@ def test_with_a_cap_on_commitments_the_mix_equals_the_mixed_integer_optimum(batc
 LIST = YEAR * 55.04  # 8 x H100, 60 % off for three years
 
 
+@pytest.mark.parametrize("batch", range(5))
+def test_where_the_rest_of_a_term_is_sold_the_mix_equals_the_mixed_integer_optimum(batch):
+    rng = np.random.default_rng(300 + batch)
+    for _ in range(100):
+        demand, firm, periods_per_year, prices = random_case(rng, months_as_periods=True)
+        resale = rng.uniform()
+        ours = best_mix(layers(demand, firm, periods_per_year=periods_per_year), resale_fraction=resale, **prices)
+        highs = highs_usd(demand, firm, periods_per_year, prices, resale_fraction=resale)
+        assert ours.total_usd[0] == pytest.approx(highs, rel=1e-9, abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("busy_slots", "reserved", "usd_per_year"),
     [(0, 0, 0), (30, 0, 0.30 * LIST), (40, 0, 0.40 * LIST), (41, 1, 0.40 * LIST), (100, 1, 0.40 * LIST)],
@@ -199,6 +210,30 @@ def test_a_term_beyond_the_horizon_is_due_in_the_last_month_and_shown_apart():
     one_year = plan(layers(demand), on_demand_usd_per_hour=10.0, reserved_1y_usd_per_hour=1.0)
     assert list(one_year.reserved_1y_servers) == [2, 2, 2]
     assert one_year.beyond_horizon_usd["reserved_1y"] == 2 * 6 * MONTH
+
+
+def test_half_the_value_of_the_rest_of_a_term_comes_back_in_the_last_month():
+    need = layers(np.ones((6, 1), dtype=int))
+    prices = {"on_demand_usd_per_hour": 1.0, "reserved_1y_usd_per_hour": 0.6}
+    assert plan(need, **prices).reserved_1y_servers[0] == 0, "0.6 x 8760 h is more than half a year at 1"
+    sold = plan(need, resale_fraction=0.5, **prices)
+    assert sold.reserved_1y_servers[0] == 1
+    assert sold.resale_usd == pytest.approx(0.5 * 0.6 * YEAR / 2)
+    assert sold.total_usd == pytest.approx(0.6 * YEAR - sold.resale_usd)
+    assert sum(usd.sum() for usd in sold.usd.values()) == pytest.approx(0.6 * YEAR)
+
+
+@pytest.mark.parametrize("upfront", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("resale", [0.0, 0.7])
+@pytest.mark.parametrize("subscribed", [False, True])
+def test_what_is_due_in_the_first_months_is_what_the_plan_pays_in_them(upfront, resale, subscribed):
+    need = layers(*weekly(months=30))
+    prices = PRICES if subscribed else PRICES | {"monthly_usd_per_hour": math.nan}
+    terms = {"upfront_fraction": upfront, "resale_fraction": resale}
+    paid = sum(plan(need, **prices, **terms).usd.values())
+    for first in (1, 5, 12, 29):
+        columns = best_mix(need, first_periods=first, **prices, **terms)
+        assert columns.first_usd[0] == pytest.approx(paid[:first].sum(), rel=1e-12)
 
 
 @pytest.mark.parametrize("upfront", [0.0, 0.3, 1.0])

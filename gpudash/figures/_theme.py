@@ -22,6 +22,7 @@ OTHER_COST_COLOURS = {
     "support": "#a0602c",
     "staff": "#c06c9c",
     "one_off": "#6b8e23",
+    "resale": "#8fbf9f",
     "credit": "#3fa66b",
 }
 CATEGORICAL = (

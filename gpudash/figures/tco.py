@@ -40,7 +40,7 @@ def by_kind(bill: Bill) -> dict[str, np.ndarray]:
     for kind in COSTS:
         usd = np.array([getattr(month, f"{kind}_usd") for month in bill.months])
         if usd.any():
-            columns[kind] = -abs(usd) if kind == "credit" else usd
+            columns[kind] = usd
     return columns
 
 
