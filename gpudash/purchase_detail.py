@@ -173,7 +173,6 @@ def _savings(known, costs: Costs, candidate: int, mix: Plan, bill: Bill) -> tupl
     if not np.isfinite(list_rate):
         return None, ()
     hours = {kind: float(np.sum(served)) for kind, served in mix.served_hours.items()}
-    usd = {kind: float(np.sum(paid)) for kind, paid in mix.usd.items()}
     discount = 1 - float(paid_fraction(known, costs.rows[[candidate]])[0])
     on_demand = list_rate * (1 - discount)
     placement = costs.extras[costs.extras_of[candidate]].placement
@@ -185,8 +184,8 @@ def _savings(known, costs: Costs, candidate: int, mix: Plan, bill: Bill) -> tupl
     amounts = {
         "follow_demand": always_on - list_rate * sum(hours.values()),
         "negotiated_discount": list_rate * discount * sum(hours.values()),
-        "commitments": sum(on_demand * hours[kind] - usd[kind] for kind in COMMITMENTS) + mix.resale_usd,
-        "spot": on_demand * hours["spot"] - usd["spot"],
+        "commitments": sum(on_demand * hours[kind] - mix.paid_usd[kind] for kind in COMMITMENTS),
+        "spot": on_demand * hours["spot"] - mix.paid_usd["spot"],
         "storage_tiers": hot_storage - paid_storage,
         "credit": 0.0 - sum(month.credit_usd for month in bill.months),
     }

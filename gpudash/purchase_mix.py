@@ -76,8 +76,8 @@ class Plan:
 
     Yearly commitments are paid in equal parts over their term, after a share up front in the term's first period; what
     the horizon leaves unpaid falls due in its last period, is contained in `usd` there, and is shown apart in
-    `beyond_horizon_usd` by kind. `resale_usd` comes back in the last period and is not in `usd`: the total is the sum
-    of `usd` less it. `curve_hours` (years, layers) per
+    `beyond_horizon_usd` by kind. `resale_usd`, by kind, comes back in the last period and is not in `usd`: the total is
+    the sum of `usd` less it. `curve_hours` (years, layers) per
     kind is the load-duration curve with the way each layer's hours are bought; its steps end at `curve_servers`.
     """
 
@@ -89,10 +89,15 @@ class Plan:
     served_hours: dict[str, np.ndarray]
     unused_usd: dict[str, float]
     beyond_horizon_usd: dict[str, float]
-    resale_usd: float
+    resale_usd: dict[str, float]
     held_servers: dict[str, np.ndarray]
     curve_servers: np.ndarray
     curve_hours: dict[str, np.ndarray]
+
+    @property
+    def paid_usd(self) -> dict[str, float]:
+        """What each way of buying costs over the whole time, less what the sale of unfinished terms brings."""
+        return {kind: float(np.sum(usd)) - self.resale_usd.get(kind, 0.0) for kind, usd in self.usd.items()}
 
     @property
     def unused_commitment_usd(self) -> float:
@@ -272,7 +277,7 @@ def plan(
         },
         unused_usd={kind: float(columns.unused_usd[kind][0]) for kind in COMMITMENTS},
         beyond_horizon_usd={"monthly": 0.0} | {kind: (1 - upfront_fraction) * usd for kind, usd in beyond.items()},
-        resale_usd=resale_fraction * sum(beyond.values()),
+        resale_usd={kind: resale_fraction * usd for kind, usd in beyond.items()},
         held_servers=held,
         curve_servers=demand_layers.stacked_servers[1:],
         curve_hours=_curve_hours(demand_layers, prices, choice),

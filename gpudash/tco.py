@@ -211,7 +211,7 @@ def monthly_usd(known, costs: Costs, candidate: int, mix: Plan) -> dict[str, np.
     gross = sum(parts.values())
     covered = finance.credit_share_fraction * gross * (np.arange(months) < (credit_months(known) or months))
     left_before = np.maximum(costs.credit_usd[candidate] - (np.cumsum(covered) - covered), 0.0)
-    parts["resale_usd"] = np.where(np.arange(months) == months - 1, 0 - mix.resale_usd, 0.0)
+    parts["resale_usd"] = np.where(np.arange(months) == months - 1, 0 - sum(mix.resale_usd.values()), 0.0)
     parts["credit_usd"] = 0 - np.minimum(left_before, covered)
     return parts | {"total_usd": gross + parts["resale_usd"] + parts["credit_usd"]}
 

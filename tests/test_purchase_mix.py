@@ -218,8 +218,9 @@ def test_half_the_value_of_the_rest_of_a_term_comes_back_in_the_last_month():
     assert plan(need, **prices).reserved_1y_servers[0] == 0, "0.6 x 8760 h is more than half a year at 1"
     sold = plan(need, resale_fraction=0.5, **prices)
     assert sold.reserved_1y_servers[0] == 1
-    assert sold.resale_usd == pytest.approx(0.5 * 0.6 * YEAR / 2)
-    assert sold.total_usd == pytest.approx(0.6 * YEAR - sold.resale_usd)
+    assert sold.resale_usd["reserved_1y"] == pytest.approx(0.5 * 0.6 * YEAR / 2)
+    assert sold.total_usd == pytest.approx(0.6 * YEAR - sold.resale_usd["reserved_1y"])
+    assert sum(sold.paid_usd.values()) == pytest.approx(sold.total_usd)
     assert sum(usd.sum() for usd in sold.usd.values()) == pytest.approx(0.6 * YEAR)
 
 

@@ -126,7 +126,7 @@ def purchase(result: Result, text: Text) -> Table | None:
         (text("brief.column_hours"), [float(np.sum(plan.served_hours[kind])) for kind in ways], "number"),
         (
             text("brief.column_paid", currency=money.currency),
-            [money.amount(float(np.sum(plan.usd[kind]))) for kind in ways],
+            [money.amount(plan.paid_usd[kind]) for kind in ways],
             "number",
         ),
         (

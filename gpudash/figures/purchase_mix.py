@@ -77,7 +77,7 @@ def ways_in_money(result: Result, text: Text) -> go.Figure | None:
     if plan is None:
         return None
     money = money_of(result, text)
-    paid = {kind: float(np.sum(plan.usd[kind])) for kind in KINDS if np.sum(plan.usd[kind]) > 0}
+    paid = {kind: usd for kind in KINDS if (usd := plan.paid_usd[kind]) > 0}
     unused = {kind: plan.unused_usd.get(kind, 0.0) for kind in paid}
     total_unused = sum(unused.values())
     key = "figures.ways_unused" if total_unused > 0 else "figures.ways_all_used"
