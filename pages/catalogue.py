@@ -6,6 +6,7 @@ from gpudash.figures import catalogue, evidence
 page = ui.begin("catalogue_page")
 page.title()
 page.sentences(evidence.snapshot)
+page.own_prices()
 page.offers(catalogue.prices, catalogue.offers)
 page.section("section_changes", catalogue.changes)
 page.table(catalogue.changes)

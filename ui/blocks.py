@@ -30,6 +30,7 @@ from ui.fields import field, sentence
 from ui.literal import cell, literal
 from ui.memo import View
 from ui.offer_filter import offer_filter
+from ui.own_prices import own_prices
 from ui.rows import rows
 from ui.searches import Begin, Search
 from ui.weights import weights
@@ -364,6 +365,14 @@ class Page:
         for view in views:
             with self._surviving(view.__name__):
                 self._draw(view(chosen, self.result, self.text), f"{self.name}.{view.__name__}")
+
+    def own_prices(self) -> None:
+        """The way to bring prices of one's own, folded until it is used."""
+        desk = state.desk()
+        key, is_open = f"{self.name}.own_prices", bool(desk.own or desk.scenario.catalogue.own_sheet)
+        with st.expander(literal(self.text("own_prices.title")), expanded=is_open, key=key, on_change="rerun") as fold:
+            if fold.open:
+                own_prices(desk, self.text, self._draw_titled_table)
 
     def compared(self, *views: ComparedView) -> None:
         """The chooser of scenarios, and views of those that stand side by side; at the end their common link."""

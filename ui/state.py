@@ -20,7 +20,8 @@ from gpudash.errors import GpudashError
 from gpudash.result import Result
 from gpudash.scenario import Scenario
 from gpudash.text import LANGUAGES, Text
-from ui.memo import SHARED, View
+from ui.memo import SHARED, Memo, View
+from ui.own_sheet import OwnSheet
 from ui.searches import Begin, Search
 
 LANGUAGE = "lang"  # the key of the language widget and the name in the address
@@ -40,11 +41,13 @@ class Desk:
     """What a session holds: the scenario, the address last written, the last refusal, what widgets were filled with.
 
     `replaced` are the addresses written before the last one, and when each was replaced.
+    `own` is the price sheet imported in this session; it counts where a scenario names it.
     `compared` are the scenarios that stand beside it on the Compare page.
     `runs_to_repeat`: the inputs did not come from the widgets, and are sent to them in so many whole runs more.
     """
 
     scenario: Scenario = field(default_factory=Scenario)
+    own: OwnSheet | None = None
     compared: tuple[Scenario, ...] = ()
     written: dict[str, str] = field(default_factory=dict)
     replaced: tuple[tuple[dict[str, str], float], ...] = ()
@@ -52,21 +55,35 @@ class Desk:
     filled: dict[str, tuple[Any, Take]] = field(default_factory=dict)
     runs_to_repeat: int = REPEATS
 
-    def catalogue(self, snapshot: str | None) -> Catalogue:
-        """The prices of a snapshot (the newest without a date). Raises GpudashError."""
-        return load_catalogue(snapshot)
+    def use_sheet(self, own: OwnSheet | None) -> None:
+        """Let an imported sheet decide, or (None) the catalogue alone; a sheet once imported stays at hand."""
+        self.own = own or self.own
+        change(self, {"catalogue.own_sheet": own and own.report.sheet}, blamed="catalogue.own_sheet")
+
+    def catalogue(self, scenario: Scenario) -> Catalogue:
+        """The prices that a scenario asks for, with the imported sheet where it is at hand. Raises GpudashError."""
+        own, snapshot = self._own_of(scenario), scenario.catalogue.snapshot
+        return load_catalogue(snapshot) if own is None else own.catalogue(snapshot)
 
     def answer(self, scenario: Scenario) -> Result:
         """The Result of a scenario, at most once calculated. Raises GpudashError."""
-        return SHARED.answer(scenario, self.catalogue(scenario.catalogue.snapshot))
+        return self._memo(scenario).answer(scenario, self.catalogue(scenario))
 
     def view(self, function: View, scenario: Scenario, language: str):
         """What a function of gpudash.figures shows of a scenario's Result."""
-        return SHARED.view(function, scenario, self.catalogue(scenario.catalogue.snapshot), language)
+        return self._memo(scenario).view(function, scenario, self.catalogue(scenario), language)
 
     def search(self, begin: Begin, scenario: Scenario) -> Search:
         """A long search of a scenario, at the step it has reached."""
-        return SHARED.search(begin, scenario, self.catalogue(scenario.catalogue.snapshot))
+        return self._memo(scenario).search(begin, scenario, self.catalogue(scenario))
+
+    def _own_of(self, scenario: Scenario) -> OwnSheet | None:
+        wanted = scenario.catalogue.own_sheet
+        return self.own if self.own is not None and self.own.report.sheet == wanted else None
+
+    def _memo(self, scenario: Scenario) -> Memo:
+        own = self._own_of(scenario)
+        return SHARED if own is None else own.memo
 
 
 def load() -> None:
