@@ -41,12 +41,16 @@ def extras_of(known, provider: str, country: str) -> Extras:
 
 def support_usd_per_month(known, provider: str, spend_usd_per_month):
     """Fee of the chosen support plan: the larger of its minimum and its share of the spend; 0 where it is not sold."""
+    minimum_usd_per_month, share_fraction = support_fee(known, provider)
+    return np.maximum(minimum_usd_per_month, share_fraction * spend_usd_per_month)
+
+
+def support_fee(known, provider: str) -> tuple[float, float]:
+    """The chosen plan's minimum in USD per month and its share of the spend; both 0 where it is not sold."""
     plan = known.scenario.finance.support_plan
     found = [row for row in known.catalogue.support_plans if row.provider == provider and row.plan == plan]
-    if not found:
-        return np.zeros_like(spend_usd_per_month)
-    minimum, share = np.nan_to_num([found[0].minimum_fee_usd_per_month, found[0].fee_fraction_of_spend])
-    return np.maximum(minimum, share * spend_usd_per_month)
+    fees = (found[0].minimum_fee_usd_per_month, found[0].fee_fraction_of_spend) if found else (0.0, 0.0)
+    return tuple(np.nan_to_num(fees).tolist())
 
 
 @lru_cache(maxsize=1)
@@ -161,21 +165,31 @@ def _egress(known, provider: str, country: str) -> tuple[float, bool]:
     amount_gb = known.scenario.storage.egress_gb_per_month
     if not amount_gb:
         return 0.0, True
+    tiers = egress_tiers(known, provider, country)
+    return _tiered_usd(tiers, amount_gb), tiers[0].provider == provider
+
+
+def egress_tiers(known, provider: str, country: str) -> list:
+    """The provider's price steps of traffic to the internet; where it publishes none, those that cost most."""
     internet = [row for row in known.catalogue.egress if row.item in INTERNET_EGRESS]
     here, anywhere = _in_country(known, provider, country, internet)
     if anywhere:
-        return _tiered_usd(here or anywhere, amount_gb), True
+        return _first_list(here or anywhere)
     providers = dict.fromkeys(row.provider for row in internet)
-    return max(_tiered_usd([row for row in internet if row.provider == name], amount_gb) for name in providers), False
+    lists = [_first_list([row for row in internet if row.provider == name]) for name in providers]
+    return max(lists, key=lambda tiers: _tiered_usd(tiers, known.scenario.storage.egress_gb_per_month))
 
 
-def _tiered_usd(rows, amount_gb: float) -> float:
-    """Each tier's part of the amount at its price; of several price lists of a provider, the first."""
+def _first_list(rows) -> list:
+    """Of several price lists of a provider, the first."""
     first = (rows[0].item, rows[0].region_note)
+    return [row for row in rows if (row.item, row.region_note) == first]
+
+
+def _tiered_usd(tiers, amount_gb: float) -> float:
+    """Each tier's part of the amount at its price."""
     return sum(
-        max(0.0, min(amount_gb, row.to_gb_per_month) - row.from_gb_per_month) * row.usd_per_gb
-        for row in rows
-        if (row.item, row.region_note) == first
+        max(0.0, min(amount_gb, tier.to_gb_per_month) - tier.from_gb_per_month) * tier.usd_per_gb for tier in tiers
     )
 
 
@@ -189,7 +203,7 @@ REFERENCE_EGRESS_GB = 1000  # the amount at which providers' traffic prices are 
 def reference_egress_usd_per_gb(known, provider: str) -> float:
     """What the first 1,000 GB a month to the internet cost per GB; NaN where the provider publishes no price."""
     rows = [row for row in known.catalogue.egress if row.provider == provider and row.item in INTERNET_EGRESS]
-    return _tiered_usd(rows, REFERENCE_EGRESS_GB) / REFERENCE_EGRESS_GB if rows else np.nan
+    return _tiered_usd(_first_list(rows), REFERENCE_EGRESS_GB) / REFERENCE_EGRESS_GB if rows else np.nan
 
 
 def reference_storage_usd_per_gb_month(known, provider: str) -> float:

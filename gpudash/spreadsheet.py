@@ -6,6 +6,7 @@ import math
 import re
 from typing import Any
 
+from gpudash.bill_sheet import Formula, Worksheet, bill_sheet, column_letter
 from gpudash.brief import Brief, Part
 from gpudash.figures._table import Table
 
@@ -14,7 +15,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "|", "%", "\t", "\r", "\n", "＝", "＋",
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 _SHEET_NAME_FORBIDDEN = re.compile(r"[\[\]:*?/\\]")
 _SHEET_NAME_CHARACTERS = 31
-_WIDEST_COLUMN, _NARROWEST_COLUMN = 60, 10
+_WIDEST_COLUMN, _NARROWEST_COLUMN, _CALCULATED_COLUMN = 60, 10, 18
 _FORMATS = {"percent": "0.0%", "whole": "#,##0", "number": "#,##0.00", "small": "#,##0.0000"}
 
 
@@ -74,7 +75,7 @@ def _long(part: Part, brief: Brief) -> list[list[Any]]:
 
 
 def brief_xlsx(brief: Brief) -> bytes:
-    """A workbook with one sheet per part: typed cells, frozen header, and totals as formulas."""
+    """A workbook with one sheet per part: typed cells, frozen header, totals as formulas; then the bill worked out."""
     from openpyxl import Workbook
 
     book = Workbook()
@@ -83,15 +84,43 @@ def brief_xlsx(brief: Brief) -> bytes:
     book.properties.creator = brief.made
     for part in (brief.about, *brief.parts):
         _sheet(book, part, brief)
+    calculated = bill_sheet(brief)
+    if calculated is not None:
+        _calculated(book, calculated, brief)
     stream = io.BytesIO()
     book.save(stream)
     return stream.getvalue()
 
 
+def _calculated(book, made: Worksheet, brief: Brief) -> None:
+    """A sheet of values and formulas with its headings in bold."""
+    from openpyxl.styles import Font
+
+    sheet, bold = book.create_sheet(_sheet_name(made.title)), Font(bold=True)
+    for number, row in enumerate(made.rows, start=1):
+        for position, value in enumerate(row, start=1):
+            cell = sheet.cell(number, position)
+            if isinstance(value, Formula):
+                cell.value, cell.number_format = f"={value.words}", _FORMATS["number"]
+            else:
+                _write(cell, value)
+            if number in made.headings:
+                cell.font = bold
+    sheet.column_dimensions["A"].width = _WIDEST_COLUMN
+    for position in range(2, max(map(len, made.rows)) + 1):
+        sheet.column_dimensions[column_letter(position)].width = _CALCULATED_COLUMN
+    for position, words in enumerate((brief.prices, brief.link), start=len(made.rows) + 2):
+        _write(sheet.cell(position, 1), words)
+
+
+def _sheet_name(title: str) -> str:
+    return _SHEET_NAME_FORBIDDEN.sub(" ", title)[:_SHEET_NAME_CHARACTERS]
+
+
 def _sheet(book, part: Part, brief: Brief) -> None:
     from openpyxl.styles import Font
 
-    sheet = book.create_sheet(_SHEET_NAME_FORBIDDEN.sub(" ", part.title)[:_SHEET_NAME_CHARACTERS])
+    sheet = book.create_sheet(_sheet_name(part.title))
     bold = Font(bold=True)
     for number, column in enumerate(part.table.columns, start=1):
         _write(sheet.cell(1, number), column.label)
@@ -109,13 +138,11 @@ def _sheet(book, part: Part, brief: Brief) -> None:
 
 def _totals(sheet, table: Table, last: int, bold, brief: Brief) -> None:
     """A row of sums under the numbers; the first column names the rows and is not added up."""
-    from openpyxl.utils import get_column_letter
-
     _write(sheet.cell(last + 1, 1), brief.text("export_files.total"))
     sheet.cell(last + 1, 1).font = bold
     for number, column in enumerate(table.columns[1:], start=2):
         if column.kind == "number":
-            letter = get_column_letter(number)
+            letter = column_letter(number)
             cell = sheet.cell(last + 1, number, f"=SUM({letter}2:{letter}{last})")
             cell.number_format, cell.font = _FORMATS["number"], bold
 
@@ -142,8 +169,6 @@ def _number_format(value: float, kind: str) -> str:
 
 
 def _fit(sheet, table: Table) -> None:
-    from openpyxl.utils import get_column_letter
-
     for number, column in enumerate(table.columns, start=1):
         longest = max(len(str(value)) for value in (column.label, *column.values))
-        sheet.column_dimensions[get_column_letter(number)].width = min(max(longest, _NARROWEST_COLUMN), _WIDEST_COLUMN)
+        sheet.column_dimensions[column_letter(number)].width = min(max(longest, _NARROWEST_COLUMN), _WIDEST_COLUMN)

@@ -43,6 +43,7 @@ class Placement:
     """The cheapest tier of each data set, against everything in the fastest tier on the same terms."""
 
     tier_by_dataset: dict[str, str]
+    tiers: tuple[Tier, ...]  # of the data sets, in their order
     usd_by_dataset: dict[str, float]
     all_hot_usd: float
 
@@ -83,7 +84,7 @@ def place(datasets: Sequence[Dataset], tiers: Sequence[Tier]) -> Placement:
         raise GpudashError("storage.no_tier")
     by_latency = sorted(tiers, key=lambda tier: tier.latency_ms)
     fastest = [tier for tier in by_latency if tier.latency_ms == by_latency[0].latency_ms]
-    tier_by_dataset, usd_by_dataset, all_hot_usd = {}, {}, []
+    chosen_tiers, usd_by_dataset, all_hot_usd = [], {}, []
     for dataset in datasets:
         fast_enough = [tier for tier in by_latency if tier.latency_ms <= dataset.max_latency_ms]
         if not fast_enough:
@@ -95,10 +96,11 @@ def place(datasets: Sequence[Dataset], tiers: Sequence[Tier]) -> Placement:
                 latency_ms=fastest[0].latency_ms,
             )
         chosen = min(fast_enough, key=lambda tier: storage_usd_per_month(dataset, tier))
-        tier_by_dataset[dataset.name] = chosen.name
+        chosen_tiers.append(chosen)
         usd_by_dataset[dataset.name] = storage_usd_per_month(dataset, chosen)
         all_hot_usd.append(min(storage_usd_per_month(dataset, tier) for tier in fastest))
-    return Placement(tier_by_dataset, usd_by_dataset, math.fsum(all_hot_usd))
+    tier_by_dataset = {dataset.name: tier.name for dataset, tier in zip(datasets, chosen_tiers)}
+    return Placement(tier_by_dataset, tuple(chosen_tiers), usd_by_dataset, math.fsum(all_hot_usd))
 
 
 def tiers(request: Mapping[str, Any]) -> dict[str, Any]:

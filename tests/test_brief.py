@@ -22,6 +22,7 @@ from gpudash.brief import Brief, brief_json
 from gpudash.export_files import DOCUMENTS, FILES, maker
 from gpudash.figures import overview
 from gpudash.figures._money import money_of
+from gpudash.figures.tco import bill_of_leading
 from gpudash.flips import find_flips
 from gpudash.markdown import brief_markdown, escaped
 from gpudash.roadmap import commitments, first_day, kpis, reviews, stages
@@ -47,6 +48,7 @@ HOSTILE = (
     "🚀👩‍👩‍👧 ² ₂ € ¥ 股 —",
     "x" * 200,
 )
+ONLY_CELLS = re.compile(r"=(SUM|MAX|MIN|[A-Z]{1,2}\$?\d+|[$()+*/^:,.\-\d]|\$[A-Z])+$")  # no text, no other function
 FORMULA = re.compile(r"^\s*[=+\-@＝＋－＠\t\r]")
 
 
@@ -267,7 +269,8 @@ def test_no_text_at_all_begins_a_formula(text):
 def test_the_workbook_has_one_sheet_per_part_with_typed_cells_and_a_frozen_header(language):
     brief = brief_of("chat-70b-around-the-clock", language)
     book = load_workbook(io.BytesIO(brief_xlsx(brief)))
-    assert book.sheetnames == [part.title for part in (brief.about, *brief.parts)]
+    titles = [part.title for part in (brief.about, *brief.parts)]
+    assert book.sheetnames == [*titles, brief.text("bill_sheet.title")]
     for part in brief.parts:
         sheet = book[part.title]
         assert sheet.freeze_panes == "A2"
@@ -293,7 +296,7 @@ def test_no_text_of_a_workbook_is_a_formula(name):
     brief = brief_of("bank-in-china", about__name=name, about__author=name, about__notes=name)
     book = load_workbook(io.BytesIO(brief_xlsx(brief)))
     formulas = [cell.value for sheet in book for row in sheet for cell in row if cell.data_type == "f"]
-    assert formulas and all(formula.startswith("=SUM(") for formula in formulas)
+    assert formulas and all(ONLY_CELLS.match(formula) for formula in formulas)
     about = book[brief.about.title]
     assert name in [cell.value for cell in about["B"]]
 
@@ -370,6 +373,53 @@ def calculated(file: Path, folder: Path) -> dict[str, list[list[str]]]:
         path.stem.removeprefix(f"{file.stem}-"): list(csv.reader(io.StringIO(path.read_text(encoding="utf-8"))))
         for path in (folder / "out").iterdir()
     }
+
+
+EVERYTHING = {
+    "purchase__horizon_months": 30,
+    "purchase__resale_fraction": 0.4,
+    "purchase__upfront_fraction": 0.3,
+    "purchase__spot_fraction": 0.3,
+    "purchase__negotiated_discounts": {"AWS": 0.1},
+    "traffic__growth_fraction_per_month": 0.02,
+    "storage__egress_gb_per_month": 30_000,
+    "storage__datasets": [
+        {"name": "=weights", "size_gb": 900, "growth_fraction_per_month": 0.03, "reads_gb_per_month": 4000},
+        {"name": "logs", "size_gb": 50_000, "kept_days": 20, "max_latency_ms": 1e9, "write_requests_per_month": 1e7},
+    ],
+    "finance__support_plan": "Business",
+    "finance__staff_fte": 0.5,
+    "finance__migration_usd": 12_000,
+    "finance__tax_fraction": 0.06,
+    "finance__currency": "EUR",
+    "requirements__providers_in": "AWS",
+}
+
+
+@pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not installed")
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("bank-in-china", {}),
+        ("lora-7b", {}),
+        ("chat-70b-around-the-clock", EVERYTHING | {"finance__credit_usd": 90_000, "finance__credit_until_month": 7}),
+        ("chat-70b-around-the-clock", EVERYTHING | {"finance__credit_usd": 1e9, "finance__credit_share_fraction": 0.3}),
+    ],
+)
+def test_a_spreadsheet_works_out_every_month_of_the_bill_from_quantities_and_rates(name, changes, tmp_path):
+    brief = brief_of(name, **changes)
+    (tmp_path / "brief.xlsx").write_bytes(brief_xlsx(brief))
+    rows = calculated(tmp_path / "brief.xlsx", tmp_path)[brief.text("bill_sheet.title")]
+    bill, money = bill_of_leading(brief.result), money_of(brief.result, brief.text)
+    header = next(number for number, row in enumerate(rows) if row[0] == brief.text("figures.month"))
+    label = brief.text("bill_sheet.amount", label=brief.text("bill_sheet.total"), currency=money.currency)
+    total = rows[header].index(label)
+    for row, month in zip(rows[header + 1 :], bill.months):
+        assert float(row[total]) == pytest.approx(money.amount(month.total_usd), rel=1e-12)
+        tax = money.amount(month.total_usd) * brief.result.scenario.finance.tax_fraction
+        assert float(row[total + 1]) == pytest.approx(tax, rel=1e-12)
+    summed = rows[header + len(bill.months) + 1]
+    assert float(summed[total]) == pytest.approx(money.amount(bill.total_usd), rel=1e-12)
 
 
 @pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not installed")
