@@ -15,7 +15,7 @@ from gpudash.memory import maximum_batch, weights_gb
 from gpudash.model import load_precision, read_parameters
 from gpudash.queueing import highest_utilisation, queue_wait_s
 from gpudash.result import Message
-from gpudash.scenario import bounds
+from gpudash.scenario import Scenario, bounds
 from gpudash.sizing_runs import sample_columns, training_columns
 from gpudash.speed import Cards, Transformer, inference_speed
 from gpudash.tables import DATA, read_yaml
@@ -23,6 +23,7 @@ from gpudash.units import MS_PER_S
 
 TOKEN_FAMILIES = ("language", "encoder")
 TENSOR_PARALLEL = np.array([1, 2, 4, 8, 16])
+TRAFFIC_OF_A_SERVER = ("prefix_cache_hit_fraction", "target_utilisation_fraction", "runs")
 LOWEST_UTILISATION = bounds("traffic.target_utilisation_fraction")[0]  # a server idler than that is no answer
 BATCH_STEPS = 40  # batch sizes tried between 1 and the largest, evenly spread in ratio
 
@@ -32,7 +33,7 @@ def parameters() -> dict:
     return read_yaml(DATA / "sizing_parameters.yaml")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Shapes:
     """Distinct server shapes among the offers, and each offer's shape."""
 
@@ -42,6 +43,7 @@ class Shapes:
     of_offer: np.ndarray  # [offers]
 
     @classmethod
+    @lru_cache(maxsize=16)
     def of(cls, offers) -> "Shapes":
         per_mille = np.rint(np.asarray(offers.gpu_fraction) * 1000).astype(np.int64)
         key = (offers.gpu_row.astype(np.int64) * 10_000 + offers.gpus_per_server) * 1001 + per_mille
@@ -284,6 +286,21 @@ def _engine_share() -> float:
 
 
 def size(known, shapes: Shapes) -> Sized:
+    """`size_anew`, kept: most of what people change (load, budget, place, prices) leaves a server's work as it is."""
+    return _kept(_about_a_server(known), shapes)
+
+
+def _about_a_server(known):
+    """The question without all that a server's work does not depend on; nothing else is asked of `size_anew`."""
+    asked = known.scenario
+    horizon_months = asked.purchase.horizon_months if known.is_training else 1
+    traffic = {name: getattr(asked.traffic, name) for name in TRAFFIC_OF_A_SERVER}
+    scenario = Scenario(workload=asked.workload, traffic=traffic, purchase={"horizon_months": horizon_months})
+    nothing_else = {"units_per_usd": 1.0, "budget_usd_per_month": None, "countries": frozenset(), "warnings": ()}
+    return replace(known, scenario=scenario, **nothing_else)
+
+
+def size_anew(known, shapes: Shapes) -> Sized:
     """What one server of each shape does for this kind of work; what is not modelled is refused with a sentence."""
     model = known.model
     usable_gb = known.catalogue.hardware.usable_gb[shapes.gpu_row] * shapes.gpu_fraction
@@ -296,3 +313,6 @@ def size(known, shapes: Shapes) -> Sized:
     if model.family not in TOKEN_FAMILIES:
         raise GpudashError("sizing.kind_not_modelled", title=model.title, family=model.family)
     return size_inference(known, shapes, usable_gb)
+
+
+_kept = lru_cache(maxsize=64)(size_anew)

@@ -1,5 +1,7 @@
 """Layouts: what one server of each shape can do within the targets."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,8 @@ from gpudash.assumptions import assume
 from gpudash.catalogue import load_catalogue
 from gpudash.queueing import highest_utilisation, queue_wait_s
 from gpudash.scenario import Scenario
-from gpudash.sizing import Shapes, size
+from gpudash.sizing import Shapes, size, size_anew
+from gpudash.tables import DATA, read_yaml
 
 
 @pytest.fixture(scope="module")
@@ -131,3 +134,26 @@ def test_a_server_that_only_the_queue_would_slow_is_kept_less_busy_instead_of_re
     assert found.ttft_ms[b200] == pytest.approx(2000)
     assert 0 < found.requests_per_s[b200] < patient.requests_per_s[b200]
     assert found.meets_targets[b200]
+
+
+@pytest.mark.parametrize("path", sorted((DATA / "scenarios").glob("*.yaml")), ids=lambda path: path.stem)
+def test_what_was_sized_before_for_another_question_is_what_would_be_sized_now(path, catalogue, shapes):
+    scenario = Scenario.read(read_yaml(path))
+    size(assume(scenario, catalogue), shapes)
+    other = scenario.with_values(
+        {
+            "traffic.peak_requests_per_s": 77.0,
+            "traffic.burst_factor": 2.0,
+            "traffic.target_utilisation_fraction": 0.55,
+            "traffic.prefix_cache_hit_fraction": 0.3,
+            "traffic.runs": 3,
+            "purchase.horizon_months": 7,
+            "purchase.checkpoint_minutes": 11.0,
+            "budget.amount": 12_345.0,
+            "requirements.countries": ["EU"],
+        }
+    )
+    known = assume(other, catalogue)
+    kept, anew = size(known, shapes), size_anew(known, shapes)
+    for field in fields(kept):
+        np.testing.assert_array_equal(getattr(kept, field.name), getattr(anew, field.name))
