@@ -297,7 +297,7 @@ def test_the_chart_says_how_many_offers_of_its_gpu_are_cheaper_than_the_answer(c
 def test_what_changed_between_two_snapshots_is_counted_by_provider_and_gpu():
     today = load_catalogue()
     before = today.with_offers(today.offers.take(np.flatnonzero(today.offers.provider != "Lambda")))
-    shown = catalogue.changes_table(diff(before, today), Text("en"))
+    shown = catalogue.changes_table(diff(before, today), "Changes", Text("en"))
     assert set(shown.columns[0].values) == {"Lambda"}
     assert sum(shown.columns[3].values) > 0  # new
     assert sum(shown.columns[4].values) == 0  # gone

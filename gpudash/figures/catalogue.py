@@ -251,15 +251,20 @@ def offers(chosen: Chosen, result: Result, text: Text) -> Table:
 
 
 def changes(result: Result, text: Text) -> Table | None:
-    """What changed from the snapshot before the scenario's to it; None for the first."""
+    """What an imported sheet changes, else what changed since the snapshot before; None for the first snapshot."""
+    if result.catalogue.own_sheet is not None:
+        title = text("catalogue_page.changes_by_sheet", sheet=result.catalogue.own_sheet)
+        return changes_table(diff(load_catalogue(result.snapshot), result.catalogue), title, text)
     known = snapshots()
     place = known.index(result.snapshot)
     if place == 0:
         return None
-    return changes_table(diff(load_catalogue(known[place - 1]), result.catalogue), text)
+    days = {"before": text.date(known[place - 1]), "after": text.date(result.snapshot)}
+    found = diff(load_catalogue(known[place - 1]), result.catalogue)
+    return changes_table(found, text("catalogue_page.changes_title", **days), text)
 
 
-def changes_table(found: CatalogueDiff, text: Text) -> Table:
+def changes_table(found: CatalogueDiff, title: str, text: Text) -> Table:
     """The changes counted by provider, GPU and way of buying."""
     counts = found.counts()
     columns = [
@@ -274,5 +279,4 @@ def changes_table(found: CatalogueDiff, text: Text) -> Table:
     columns.append(
         (text("catalogue_page.column_median_change"), [count.median_change_fraction for count in counts], "percent")
     )
-    title = text("catalogue_page.changes_title", before=text.date(found.before), after=text.date(found.after))
     return table(title, columns)
