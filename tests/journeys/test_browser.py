@@ -132,7 +132,7 @@ def test_the_copied_link_opens_the_same_decision_for_somebody_else(page, server,
     page.get_by_text(Text("en")("overview.more")).click()
     fill(page, keyed("about.name") + " input", name)
     expect(page.get_by_role("heading", name=name)).to_be_visible()
-    page.get_by_text(Text("en")("overview.link"), exact=True).click()
+    page.get_by_text(Text("en")("overview.copy_link"), exact=True).click()
     link = page.get_by_test_id("stCode").inner_text().strip().replace("\n", "")
     other = browser.new_context(locale="zh-CN").new_page()
     other.goto(link, timeout=LONG_MS)
