@@ -106,6 +106,33 @@ def test_a_refused_value_says_why_beside_the_field_and_keeps_the_old_one():
     assert not app.sidebar.error
 
 
+def test_the_last_edit_can_be_undone_and_then_the_one_before():
+    app = opened()
+    assert app.button(key="icon_undo").disabled
+    app.sidebar.number_input(key="workload.output_tokens").set_value(700).run()
+    app.sidebar.number_input(key="traffic.peak_requests_per_s").set_value(9.0).run()
+    app.button(key="icon_undo").click().run()
+    assert app.sidebar.number_input(key="traffic.peak_requests_per_s").value == 1
+    assert app.sidebar.number_input(key="workload.output_tokens").value == 700
+    app.button(key="icon_undo").click().run()
+    assert app.sidebar.number_input(key="workload.output_tokens").value == 300
+    assert app.button(key="icon_undo").disabled
+
+
+def test_resetting_a_page_leaves_the_inputs_of_the_others():
+    app = opened("purchase_mix", **{"purchase.spot_fraction": "0.25", "workload.output_tokens": "700"})
+    app.button(key="icon_reset").click().run()
+    assert app.slider(key="purchase.spot_fraction").value == 0
+    assert app.sidebar.number_input(key="workload.output_tokens").value == 700
+    assert app.button(key="icon_reset").disabled
+
+
+def test_resetting_the_first_page_resets_everything():
+    app = opened(**{"purchase.spot_fraction": "0.25", "workload.output_tokens": "700"})
+    app.button(key="icon_reset").click().run()
+    assert app.session_state.desk.scenario == Scenario()
+
+
 def test_a_refused_cell_of_a_table_is_named_as_the_table_names_it():
     rows = [{"name": "logs", "size_gb": 1}, {"name": "more", "size_gb": -1}]
     with pytest.raises(GpudashError) as refused:

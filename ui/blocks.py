@@ -51,6 +51,7 @@ class Page:
         self.name = name
         self.text = state.text()
         self.scenario = state.scenario()
+        self._inputs = state.desk().page_inputs = []
         self._failed: set[str] = set()
         self._searches: list[tuple[DeltaGenerator, Begin, tuple[Grown, ...]]] = []
 
@@ -118,6 +119,7 @@ class Page:
         st.caption(literal(self.text(f"{self.name}.{name}")))
 
     def fields(self, *paths: str, columns: int = 3) -> None:
+        self._inputs += paths
         for start, column in enumerate(st.columns(columns)):
             with column:
                 for path in paths[start::columns]:
@@ -125,12 +127,14 @@ class Page:
 
     def more(self, name: str, *paths: str, columns: int = 3) -> None:
         """Inputs that few need, folded; drawn only when opened."""
+        self._inputs += paths
         with self._fold(f"{self.name}.{name}", self.text(f"{self.name}.{name}")) as fold:
             if fold.open:
                 self.fields(*paths, columns=columns)
 
     def rows(self, path: str) -> None:
         """An input that is a list of rows, as an editable table."""
+        self._inputs.append(path)
         rows(path)
 
     def weights(self, function: View) -> None:
@@ -138,6 +142,7 @@ class Page:
         items = self.show(function)
         if items is None:
             return
+        self._inputs.append("priorities.weights")
         with self._fold(f"{self.name}.weights", self.text(f"{self.name}.weights")) as fold:
             if fold.open:
                 self.explain("weights_help")

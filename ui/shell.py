@@ -7,10 +7,10 @@ import streamlit as st
 
 import gpudash
 from gpudash.catalogue import snapshots
-from gpudash.scenario import Scenario
+from gpudash.scenario import Scenario, fields
 from gpudash.text import LANGUAGES
 from ui import observe, state
-from ui.fields import field
+from ui.fields import field, sentence
 from ui.literal import literal
 from ui.points import standing_at, starting_points
 
@@ -40,11 +40,14 @@ START = "start"
 def main() -> None:
     st.set_page_config(page_title="gpudash", page_icon=str(ROOT / "assets/favicon.png"), layout="wide")
     st.html(ROOT / "ui/look.css")
+    st.html(ROOT / "ui/history.html", unsafe_allow_javascript=True)
     state.load()
     text = state.text()
     page = st.navigation(_pages(text), position="top")
     with st.sidebar:
-        _language(text)
+        with st.container(horizontal=True, vertical_alignment="center", key="tools"):
+            _language(text)
+            ways_back = st.container(horizontal=True, width="content", gap="small")
         _starting_points(text)
         _inputs()
     try:
@@ -52,6 +55,8 @@ def main() -> None:
             page.run()
     finally:  # a page may end early with a sentence
         _footer(text)
+        with ways_back:
+            _ways_back(page, text)
         state.store()
 
 
@@ -79,6 +84,23 @@ def _language(text) -> None:
         format_func=lambda language: text(f"frame.language_{language}"),
         label_visibility="collapsed",
     )
+
+
+def _ways_back(page, text) -> None:
+    """Undo the last edit; put the inputs of this page back to their defaults, on the first page all inputs."""
+    desk, defaults = state.desk(), Scenario()
+    label = literal(text("frame.undo"))
+    past = {"on_click": state.undo, "args": (desk,), "disabled": not desk.past}
+    st.button(label, icon=":material/undo:", key="icon_undo", help=label, type="tertiary", **past)
+    is_first = page.url_path in ("", DEFAULT)
+    paths = fields() if is_first else desk.page_inputs
+    moved = tuple(path for path in paths if desk.scenario.value(path) != defaults.value(path))
+    label = literal(text("frame.reset_all" if is_first else "frame.reset_page"))
+    to_defaults = {"on_click": state.reset, "args": (desk, moved), "disabled": not moved}
+    st.button(label, icon=":material/restart_alt:", key="icon_reset", help=label, type="tertiary", **to_defaults)
+    error = state.refusal(state.RESET)
+    if error is not None:
+        st.error(literal(sentence(error, text)))
 
 
 def _starting_points(text) -> None:
@@ -117,7 +139,12 @@ def _footer(text) -> None:
     st.divider()
     st.caption(
         literal(
-            text("frame.footer", snapshot=text.date(snapshot), age=text.number(age_days), version=gpudash.__version__)
+            text(
+                "frame.footer",
+                snapshot=text.date(snapshot),
+                age=text("frame.one_day" if age_days == 1 else "frame.days", days=text.number(age_days)),
+                version=gpudash.__version__,
+            )
         )
     )
 

@@ -26,11 +26,13 @@ from ui.searches import Begin, Search
 
 LANGUAGE = "lang"  # the key of the language widget and the name in the address
 LINK = "link"  # stands for the address where a refused input's path stands otherwise
+RESET = "reset"  # the same, where a reset was refused
 DESK = "desk"
 
 REPEATS = 2
 LAG_S = 1.0  # how long a browser may go on speaking from an address that was replaced
 LAGGING = 8  # how many replaced addresses are remembered for that
+UNDOABLE = 50  # how many scenarios can be had back
 NO_EDITS = {"edited_rows": {}, "added_rows": [], "deleted_rows": []}
 
 Take = Callable[[Any], None]
@@ -43,12 +45,15 @@ class Desk:
     `replaced` are the addresses written before the last one, and when each was replaced.
     `own` is the price sheet imported in this session; it counts where a scenario names it.
     `compared` are the scenarios that stand beside it on the Compare page.
+    `past` are the scenarios before it, the last one last, and `page_inputs` the inputs of the page shown.
     `runs_to_repeat`: the inputs did not come from the widgets, and are sent to them in so many whole runs more.
     """
 
     scenario: Scenario = field(default_factory=Scenario)
     own: OwnSheet | None = None
     compared: tuple[Scenario, ...] = ()
+    past: tuple[Scenario, ...] = ()
+    page_inputs: list[str] = field(default_factory=list)
     written: dict[str, str] = field(default_factory=dict)
     replaced: tuple[tuple[dict[str, str], float], ...] = ()
     refused: dict[str, GpudashError] = field(default_factory=dict)
@@ -110,6 +115,8 @@ def _follow_address(desk: Desk, query: dict[str, str]) -> None:
         if query.keys() - {LANGUAGE}:
             compared = share.decode_compared(query)
             desk.scenario, desk.compared = share.decode(query), compared
+            if desk.past[-1:] == (desk.scenario,):  # the back button undid an edit
+                desk.past = desk.past[:-1]
     except GpudashError as error:
         desk.refused = {LINK: error}
 
@@ -207,12 +214,31 @@ def change(desk: Desk, values: dict[str, Any], *, blamed: str) -> None:
     except GpudashError as error:
         desk.refused = {blamed: error}
     else:
-        desk.scenario, desk.refused = changed, {}
+        _replace(desk, changed)
 
 
 def start(desk: Desk, new: Scenario) -> None:
     """Replace the whole scenario."""
-    desk.scenario, desk.refused, desk.runs_to_repeat = new, {}, REPEATS
+    _replace(desk, new)
+    desk.runs_to_repeat = REPEATS
+
+
+def _replace(desk: Desk, new: Scenario) -> None:
+    if new != desk.scenario:
+        desk.past = (*desk.past[-UNDOABLE:], desk.scenario)
+    desk.scenario, desk.refused = new, {}
+
+
+def undo(desk: Desk) -> None:
+    """The scenario before the last edit."""
+    if desk.past:
+        desk.scenario, desk.past, desk.refused, desk.runs_to_repeat = desk.past[-1], desk.past[:-1], {}, REPEATS
+
+
+def reset(desk: Desk, paths: tuple[str, ...]) -> None:
+    """Inputs back to their defaults, all at once."""
+    defaults = Scenario()
+    change(desk, {path: defaults.value(path) for path in paths}, blamed=RESET)
 
 
 def desk() -> Desk:

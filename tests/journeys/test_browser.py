@@ -93,6 +93,11 @@ def test_values_live_through_pages_language_reload_and_the_back_button(page, ser
     expect(page.locator(OUTPUT_TOKENS)).to_have_value("600")
     expect(page).to_have_url(re.compile(r"/storage\?.*workload\.output_tokens=600"))
 
+    page.go_back()
+    expect_answer(page, "en", **{"workload.output_tokens": 600})
+    page.go_forward()
+    expect(page.get_by_role("heading", name=english("storage_page.title"))).to_be_visible()
+
     page.get_by_role("radio", name="中文").click()
     expect(page.get_by_role("heading", name=chinese("storage_page.title"))).to_be_visible()
     expect(page).to_have_url(re.compile("lang=zh"))
