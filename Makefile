@@ -22,6 +22,7 @@ lint: $(TEST_READY)
 
 bench: $(RUN_READY)
 	$(PYTHON) -m bench.evaluate
+	$(PYTHON) -m bench.scores
 	$(PYTHON) -m bench.money
 
 bench-ui: $(TEST_READY)

@@ -191,7 +191,7 @@ def score(options: Namespace, text: Text) -> dict:
 
 def score_table(table, file: str):
     """The scores of a table of options, criteria and values, as a document holds it."""
-    from gpudash.scores import score as score_of
+    from gpudash.score_table import score as score_of
 
     if not isinstance(table, dict) or not SCORE_KEYS - {"method"} <= set(table) <= SCORE_KEYS:
         raise GpudashError("cli.score_keys", file=file, keys=", ".join(sorted(SCORE_KEYS)))

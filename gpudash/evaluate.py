@@ -70,7 +70,7 @@ def evaluate(scenario: Scenario, catalogue: Catalogue, stages: Stages | None = N
     costs = solved.costs
     scores = stages.optional("frameworks", {}, rank, known, solved.columns)
     scores = scores or rank(known, solved.columns, only_chosen=True)
-    orders = {name: order(known, costs, scored) for name, scored in scores.items()}
+    orders = {name: order(solved, scored) for name, scored in scores.items()}
     ordered = orders[scenario.priorities.framework]
     choose = solved.chooser(scores[scenario.priorities.framework], ordered)
 
@@ -104,7 +104,7 @@ def evaluate(scenario: Scenario, catalogue: Catalogue, stages: Stages | None = N
         storage=None if focus is None else costs.extras[costs.extras_of[focus]].placement,
         tco=tuple(choose.bill(candidate) for candidate in billed),
         owned=own,
-        scores=stages.optional("rankings", {}, _rankings, known, costs, scores, orders),
+        scores=stages.optional("rankings", {}, _rankings, solved, scores, orders),
         path=stages.optional("path", {}, _path, solved, first),
         lower_precision=stages.optional("lower_precision", (), _lower_precision, known, winner),
         uncertainty=None,
@@ -151,7 +151,7 @@ def ranked_offers(solved: Solved) -> np.ndarray:
     """Rows of the offers that `evaluate` would recommend, best first, one per provider and instance."""
     known, costs = solved.known, solved.costs
     scores = rank(known, solved.columns, only_chosen=True)[known.scenario.priorities.framework]
-    candidates = order(known, costs, scores).candidates
+    candidates = order(solved, scores).candidates
     return costs.rows[candidates[solved.allowed[candidates]]]
 
 
@@ -203,8 +203,8 @@ def _purchase_detail(solved: Solved, choose: Chooser, focus: int | None):
     return purchase_detail(solved.known, solved.costs, focus, choose.mix(focus), choose.bill(focus))
 
 
-def _rankings(known: Known, costs: Costs, scores: dict, orders: dict[str, Order]) -> dict[str, FrameworkRanking]:
-    return {name: ranking(known, costs, scored, orders[name]) for name, scored in scores.items()}
+def _rankings(solved: Solved, scores: dict, orders: dict[str, Order]) -> dict[str, FrameworkRanking]:
+    return {name: ranking(solved, scored, orders[name]) for name, scored in scores.items()}
 
 
 def _path(solved: Solved, first: int | None) -> dict:
@@ -251,7 +251,7 @@ def _cheapest_choice(known: Known) -> Choice | None:
         return None
     scores = rank(known, solved.columns, only_chosen=True)[known.scenario.priorities.framework]
     best = int(np.where(solved.allowed, costs.tco_usd, np.inf).argmin())
-    return solved.chooser(scores, order(known, costs, scores))(best)
+    return solved.chooser(scores, order(solved, scores))(best)
 
 
 def _priced(known: Known, fitted: Fitted, rows: np.ndarray) -> Solved:

@@ -98,14 +98,15 @@ def custom_framework(weights: Mapping[str, float]) -> Framework:
 class FrameworkScores:
     """Candidates scored in one framework. Tables have a row per candidate and a column per criterion.
 
-    `contributions` add up to `scores`; `values` are the facts with the unknown ones filled in, marked in `imputed`.
-    `weights` add up to 1.
+    `values` are the facts with the unknown ones filled in, marked in `imputed`; `utilities` compare them with the best.
+    `contributions` are these times `weights`, which add up to 1; they add up to `scores`.
     """
 
     framework: Framework
     weights: np.ndarray
     values: np.ndarray
     imputed: np.ndarray
+    utilities: np.ndarray
     contributions: np.ndarray
     scores: np.ndarray
     ranks: np.ndarray
@@ -140,7 +141,8 @@ def score_candidates(
     ]
     values[:, shares == 0] = np.nan_to_num(values[:, shares == 0])  # counts for nothing, so nothing need be said
     objectives = [criterion.objective for criterion in criteria]
-    contributions = (ratio_utilities(values, objectives) if len(values) else values) * shares
+    utilities = ratio_utilities(values, objectives) if len(values) else values
+    contributions = utilities * shares
     scores = contributions.sum(axis=1)
     published = sum(framework.dimensions.values())
     if abs(points.sum() - published) > 1e-9:
@@ -150,6 +152,7 @@ def score_candidates(
         weights=shares,
         values=values,
         imputed=imputed,
+        utilities=utilities,
         contributions=contributions,
         scores=scores,
         ranks=ranks(scores),

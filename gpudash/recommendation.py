@@ -16,8 +16,9 @@ from gpudash.frameworks import (
 )
 from gpudash.freshness import certainty, usable_spot_usd_per_hour
 from gpudash.offers import offer_id
-from gpudash.result import Choice, FrameworkRanking
-from gpudash.scores import ranks, weight_intervals
+from gpudash.result import Choice, FrameworkRanking, ScoreTable
+from gpudash.robustness import linear_weight_intervals
+from gpudash.scores import ranks
 from gpudash.tco import Costs
 
 ALTERNATIVES = 8  # lines shown beside the winner; the rest is in the tables of scores
@@ -89,13 +90,16 @@ class Order:
     other_regions: dict[int, tuple[str, ...]]
 
 
-def order(known, costs: Costs, scores: FrameworkScores) -> Order:
-    """The best candidates by score, then by cost, then by name, so that the catalogue's order never decides."""
-    offers, rows = known.catalogue.offers, costs.rows
-    score, cost = -np.round(scores.scores, 12), np.round(costs.tco_usd, 6)
-    best = np.lexsort((cost, score))[:ORDERED]
+def order(solved, scores: FrameworkScores) -> Order:
+    """The best candidates by score, then by cost, then by name, so that the catalogue's order never decides.
+
+    Those within the budget stand before all others, and a region within it stands for one that is not.
+    """
+    offers, rows, costs = solved.known.catalogue.offers, solved.costs.rows, solved.costs
+    score, cost, above_budget = -np.round(scores.scores, 12), np.round(costs.tco_usd, 6), ~solved.allowed
+    best = np.lexsort((cost, score, above_budget))[:ORDERED]
     names = offers.take(rows[best]).id.astype(str)
-    best = best[np.lexsort((names, cost[best], score[best]))]
+    best = best[np.lexsort((names, cost[best], score[best], above_budget[best]))]
     first_of: dict[tuple[str, str], int] = {}
     others: dict[int, list[str]] = {}
     for candidate in best:
@@ -107,14 +111,16 @@ def order(known, costs: Costs, scores: FrameworkScores) -> Order:
     return Order(np.array(list(first_of.values()), dtype=int), {key: tuple(names) for key, names in others.items()})
 
 
-def ranking(known, costs: Costs, scores: FrameworkScores, ordered: Order) -> FrameworkRanking:
-    """The best candidates in one framework, a line per provider and instance, with what each criterion contributes."""
-    offers = known.catalogue.offers
-    criteria = scores.framework.criteria
-    best = ordered.candidates[:RANKED_ROWS]
-    place = ranks(scores.scores[ordered.candidates])[:RANKED_ROWS]
-    known_values = scores.values[ordered.candidates]
-    intervals = weight_intervals(known_values, scores.objectives, scores.weights) if len(best) else ()
+def ranking(solved, scores: FrameworkScores, ordered: Order) -> FrameworkRanking:
+    """The best candidates in one framework, a line per provider and instance, with what each criterion contributes.
+
+    Only those within the budget: nobody else can win, whatever the weights.
+    """
+    offers, criteria = solved.known.catalogue.offers, scores.framework.criteria
+    within = ordered.candidates[solved.allowed[ordered.candidates]]
+    place = ranks(scores.scores[within])
+    utilities = scores.utilities[within]
+    intervals = linear_weight_intervals(utilities, scores.weights) if len(within) else ()
     return FrameworkRanking(
         framework=scores.framework.key,
         criteria=tuple(
@@ -127,16 +133,22 @@ def ranking(known, costs: Costs, scores: FrameworkScores, ordered: Order) -> Fra
         ),
         rows=tuple(
             {
-                "offer": offer_id(offers, costs.rows[candidate]),
+                "offer": offer_id(offers, solved.costs.rows[candidate]),
                 "score": float(scores.scores[candidate]),
                 "rank": int(rank_here),
                 "contributions": {c.key: float(v) for c, v in zip(criteria, scores.contributions[candidate])},
                 "imputed": tuple(c.key for c, filled in zip(criteria, scores.imputed[candidate]) if filled),
             }
-            for candidate, rank_here in zip(best, place)
+            for candidate, rank_here in zip(within[:RANKED_ROWS], place)
         ),
         weight_intervals={c.key: (float(low), float(high)) for c, (low, high) in zip(criteria, intervals)},
         warnings=scores.warnings,
+        table=ScoreTable(
+            solved.costs.rows[ordered.candidates],
+            scores.values[ordered.candidates],
+            scores.utilities[ordered.candidates],
+            len(within),
+        ),
     )  # fmt: skip
 
 

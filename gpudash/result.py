@@ -206,6 +206,19 @@ class LowerPrecision:
 
 
 @dataclass(frozen=True)
+class ScoreTable:
+    """What was scored, as columns: a row per candidate, best first, the `eligible` ones within the budget at the top.
+
+    `values` are the facts, `utilities` what the framework makes of them: 0 to 1, their weighted sum is the score.
+    """
+
+    offer_rows: Any
+    values: Any
+    utilities: Any
+    eligible: int
+
+
+@dataclass(frozen=True)
 class FrameworkRanking:
     """The best candidates in one scoring framework, with what each criterion contributes."""
 
@@ -214,6 +227,7 @@ class FrameworkRanking:
     rows: tuple[dict, ...]  # offer, score, rank, contributions {criterion: points}, imputed (criteria)
     weight_intervals: dict[str, tuple[float, float]]
     warnings: tuple[Message, ...]
+    table: ScoreTable
 
 
 @dataclass(frozen=True)

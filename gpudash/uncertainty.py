@@ -242,7 +242,8 @@ def _followed(known: Known, solved: Solved, scores: FrameworkScores, ranked: np.
     """Rows of the best offers, the cheapest ones, and those that hold the best value of a criterion."""
     if not len(solved.costs):
         return np.empty(0, dtype=int)
-    leaders = order(known, solved.costs, scores).candidates[: rules()["shortlist"]]
+    ordered, count = order(solved, scores).candidates, rules()["shortlist"]
+    leaders = np.concatenate([ordered[:count], ordered[~solved.allowed[ordered]][:count]])
     cheapest = np.argsort(solved.costs.tco_usd, kind="stable")[: rules()["cheapest"]]
     best = [
         int(np.argmax(column) if criterion.objective == "max" else np.argmin(column))

@@ -9,20 +9,12 @@ from hypothesis import strategies as st
 
 from gpudash.errors import GpudashError
 from gpudash.frameworks import custom_framework, framework_names, load_framework, score_candidates, sla_level
-from gpudash.scores import (
-    METHODS,
-    first_share,
-    minmax,
-    price_performance,
-    ranks,
-    ratio,
-    score,
-    smallest_change,
-    topsis,
-    weight_intervals,
-)
+from gpudash.robustness import first_share, weight_intervals
+from gpudash.score_table import score
+from gpudash.scores import METHODS, minmax, price_performance, ranks, ratio, topsis
 from gpudash.tables import read_yaml
 from gpudash.text import Text
+from gpudash.weight_change import smallest_change
 
 CASES = read_yaml(Path(__file__).parent / "golden" / "scores.yaml")
 COUNTED_BY_WEIGHT = ["ratio", "minmax", "topsis"]
@@ -99,6 +91,27 @@ def test_the_smallest_change_ties_winner_and_rival_and_none_smaller_does(table, 
     assert change.weights.sum() == pytest.approx(1) and (change.weights >= -1e-12).all()
     assert np.abs(change.weights - shares).sum() / 2 == pytest.approx(change.moved_fraction)
     assert change.moved_fraction <= moves.min(initial=1) + 1e-9
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(tables(), st.integers(0, 10**6))
+def test_the_smallest_change_found_for_topsis_holds_just_inside_and_just_outside(table, seed):
+    matrix, objectives, weights = table
+    shares = np.array(weights) / sum(weights)
+    winner = int(np.argmin(ranks(topsis(matrix, objectives, shares))))
+    change = smallest_change(matrix, objectives, weights, "topsis")
+    others = np.random.default_rng(seed).dirichlet(np.ones(len(weights)), 300)
+    dethroned = [w for w in others if ranks(topsis(matrix, objectives, w))[winner] > 1]
+    if change is None:
+        assert not dethroned
+        return
+    move = change.weights - shares
+    assert np.abs(move).sum() / 2 == pytest.approx(change.moved_fraction)
+    inside, outside = shares + (1 - 1e-3) * move, shares + (1 + 1e-3) * move
+    if change.moved_fraction > 1e-6:  # else the two share the first place already
+        assert ranks(topsis(matrix, objectives, inside))[winner] == 1
+        assert (outside < 0).any() or ranks(topsis(matrix, objectives, outside))[winner] > 1
+    assert change.moved_fraction <= min((np.abs(w - shares).sum() / 2 for w in dethroned), default=1) + 1e-9
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)

@@ -53,8 +53,10 @@ def _rows(shown: Table, kept: list[int]) -> Table:
 def table_of(chart: go.Figure) -> Table:
     """The numbers of a chart: one row per place on its axis of categories, one column per series.
 
-    Where many dots share a place, one row per dot.
+    Where many dots share a place, one row per dot; a picture without such axes brings its columns along.
     """
+    if "columns" in chart.layout.meta:
+        return table(chart.layout.title.text, chart.layout.meta["columns"], chart.layout.meta["source"])
     if chart.layout.yaxis.type == "category":
         return _dots_of(chart)
     traces = [trace for trace in chart.data if trace.name and trace.x is not None]
