@@ -4,6 +4,7 @@ import csv
 import datetime
 import io
 import json
+import math
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,6 +20,7 @@ from gpudash.tables import columns_of, parse_yaml
 MEGABYTES = 5
 VALUES = 300_000
 DEPTH = 10
+LARGEST_WHOLE = 2**63  # numpy has no larger whole numbers
 TABLE_MEGABYTES = 50  # our choice as well: 10,000 rows of set-ups take 3 MB
 
 
@@ -143,6 +145,8 @@ def _plain(value: Any, name: str, depth: int = 0) -> Any:
         return [_plain(item, name, depth + 1) for item in value]
     if isinstance(value, datetime.date):
         return value.isoformat()
+    if isinstance(value, int) and abs(value) >= LARGEST_WHOLE:
+        return float(value) if abs(value) < sys.float_info.max else math.inf  # whoever reads it refuses what is endless
     if value is None or isinstance(value, (str, int, float)):
         return value
     raise GpudashError("errors.document_kind_of_value", file=name, value=str(value)[:80])

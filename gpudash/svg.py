@@ -11,7 +11,7 @@ from typing import Any
 
 WIDTH, PLOT_HEIGHT, ROW_HEIGHT = 640, 190, 26
 FONT_SIZE, LINE_HEIGHT, GAP = 10, 13, 8
-FONT = "Noto Sans CJK SC"
+FONT = "Noto Sans CJK SC, sans-serif"
 INK, QUIET, RULE = "#22262b", "#5b636d", "#d5d9de"
 TICKS = 5
 _DASHES = {"dot": "2 3", "dash": "6 4"}

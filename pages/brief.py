@@ -5,11 +5,15 @@ from gpudash.figures import brief, overview
 
 page = ui.begin("brief_page")
 page.title()
+page.printable()
 page.documents()
 page.headings(overview.title)
 page.card(overview.answer)
 page.metrics(overview.headline)
-page.side_by_side(lambda: page.figure(overview.cumulative_cost), lambda: page.figure(overview.purchase_split))
+page.side_by_side(
+    lambda: page.figure(overview.cumulative_cost, on_paper=True),
+    lambda: page.figure(overview.purchase_split, on_paper=True),
+)
 page.printed(brief.alternatives)
 page.printed(brief.years)
 page.printed(brief.owned)

@@ -6,6 +6,7 @@ Every block takes functions `(result, text)` of gpudash.figures; what they retur
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
+from pathlib import Path
 from time import sleep
 
 import pandas as pd
@@ -21,6 +22,7 @@ from gpudash.figures._table import Column, Table, rows_where, rows_with
 from gpudash.figures.compare import Compared
 from gpudash.newer_prices import newer_prices
 from gpudash.result import Result
+from gpudash.svg import svg
 from gpudash.text import Text
 from ui import downloads, observe, searches, state
 from ui.actions import actions
@@ -35,6 +37,7 @@ from ui.rows import rows
 from ui.searches import Begin, Search
 from ui.weights import weights
 
+PRINT_STYLE = Path(__file__).resolve().parents[1] / "assets" / "print.css"
 CHART_CONFIG = {"displaylogo": False, "modeBarButtons": [["toImage"]]}
 LINE_BREAK = "  \n"  # in Markdown
 METRICS_IN_A_ROW = 4
@@ -168,11 +171,16 @@ class Page:
         """The answer as files to read."""
         downloads.documents(self.brief)
 
+    def printable(self) -> None:
+        """Let the browser print what is to be read, and nothing to operate."""
+        st.html(PRINT_STYLE)
+
     def actions(self) -> None:
         """The answer as files to run, under a heading of their own."""
-        self.section("section_actions")
-        self.explain("actions_help")
-        downloads.actions(self.brief)
+        with st.container(key=f"{self.name}.actions"):
+            self.section("section_actions")
+            self.explain("actions_help")
+            downloads.actions(self.brief)
 
     def pass_on(self) -> None:
         """The link to this decision: to copy, as a code, as a mail."""
@@ -250,16 +258,22 @@ class Page:
             if formulas:
                 _draw_points(formulas[number])
 
-    def figure(self, function: View) -> None:
-        """A chart under its finding, its source, and its numbers as a table on demand."""
+    def figure(self, function: View, *, on_paper: bool = False) -> None:
+        """A chart under its finding, its source, and its numbers as a table on demand.
+
+        `on_paper` adds a drawing that only paper shows: browsers empty the other one while they print.
+        """
         chart = self.show(function)
         if chart is not None:
-            self._draw_chart(chart, f"{self.name}.{function.__name__}")
+            self._draw_chart(chart, f"{self.name}.{function.__name__}", on_paper)
 
-    def _draw_chart(self, chart: Chart, key: str) -> None:
+    def _draw_chart(self, chart: Chart, key: str, on_paper: bool = False) -> None:
         with st.container(key=f"{key}.block"):
             st.markdown("**" + literal(chart.title) + "**")
             st.plotly_chart(chart.drawing, key=key, config=CHART_CONFIG, alt=chart.title)
+            if on_paper:
+                with st.container(key=f"{key}.on_paper"):
+                    st.image(svg(chart.drawing), width="stretch", alt=chart.title)
             with st.container(horizontal=True):
                 st.caption(literal(chart.source))
                 self._as_table(chart.numbers, key)

@@ -21,6 +21,7 @@ from gpudash.text import Text
 from gpudash.units import MONTHS_PER_YEAR
 
 ALTERNATIVES = 3
+WORDS_ABOUT = ("about.name", "about.author", "about.notes")
 FLIPS_SHOWN = 8
 SMALLEST_SHARE = 0.0005  # below it a percentage reads as zero
 
@@ -231,8 +232,11 @@ def risks(result: Result, text: Text) -> list[str]:
 
 
 def assumptions(result: Result, text: Text) -> Table:
-    """Every number behind the answer as it reads and in full, with source and date."""
-    entries = result.assumptions
+    """Every number behind the answer as it reads and in full, with source and date.
+
+    Who asked and what the decision is called stand elsewhere in a brief; the answer does not rest on them.
+    """
+    entries = [entry for entry in result.assumptions if entry.name not in WORDS_ABOUT]
     exact = [entry.value if isinstance(entry.value, (int, float)) else None for entry in entries]
     columns = [
         (text("evidence.column_name"), [entry_name(entry, text) for entry in entries]),

@@ -1,10 +1,12 @@
 """Journeys in a real browser, each on a fresh server: what a visitor does, and what the page must say then."""
 
 import re
+from io import BytesIO
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import expect
+from pypdf import PdfReader
 
 from gpudash import Scenario, evaluate, load_catalogue
 from gpudash.figures.overview import answer, headline
@@ -199,3 +201,18 @@ def test_a_phone_never_scrolls_sideways(page, server, name):
     expect(page.get_by_role("heading").first).to_be_visible()
     wider = page.get_by_test_id("stMain").evaluate("main => main.scrollWidth - main.clientWidth")
     assert wider <= 0
+
+
+def test_the_brief_is_printed_without_anything_to_operate(page, server):
+    text, result = Text("en"), result_of()
+    page.goto(f"{server}/brief")
+    expect(page.locator(keyed("brief_page.card"))).to_contain_text(answer(result, text)[0])
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    expect(page.get_by_alt_text(text("brief.link"))).to_be_visible()  # the last picture of the page
+    printed = PdfReader(BytesIO(page.pdf(format="A4")))
+    words = re.sub(r"\s+", "", "".join(sheet.extract_text() for sheet in printed.pages))
+    for line in (*answer(result, text)[:2], text("brief.kpis_title"), text("figures.cumulative_y", currency="USD")):
+        assert re.sub(r"\s+", "", line) in words
+    for label in ("fields.traffic.peak_requests_per_s.label", "brief_page.mail", "brief_page.section_actions"):
+        assert re.sub(r"\s+", "", text(label)) not in words
+    assert len(printed.pages) <= 5
