@@ -3,9 +3,11 @@
 import numpy as np
 
 from gpudash.figures._choices import place_name
+from gpudash.figures._money import money_of
 from gpudash.figures._table import Table, table
 from gpudash.result import Assumption, Result
 from gpudash.text import Text
+from gpudash.weakest import weakest_numbers
 
 COUNTRIES = "requirements.countries"
 
@@ -41,6 +43,24 @@ def entry_value(entry: Assumption, text: Text) -> str:
     if "_fraction" in entry.name and isinstance(entry.value, (int, float)):
         return text.percent(entry.value)
     return f"{text.value(entry.value)} {entry.unit}".strip() if entry.value is not None else ""
+
+
+def weakest(result: Result, text: Text) -> Table | None:
+    """The numbers that are least sure, what is most at stake first, each with how to make it surer."""
+    weak, money = weakest_numbers(result), money_of(result, text)
+    if not weak:
+        return None
+    at_stake = [
+        text("evidence.no_number_would_do") if number.usd_per_month is None else money(number.usd_per_month)
+        for number in weak
+    ]
+    columns = [
+        (text("evidence.column_name"), [text(f"evidence.name.{number.name}") for number in weak]),
+        (text("evidence.column_because"), [" ".join(map(text.say, number.because)) for number in weak]),
+        (text("evidence.column_at_stake"), at_stake),
+        (text("evidence.column_remedy"), [text.say(number.remedy) for number in weak]),
+    ]
+    return table(text("evidence.weakest_title"), columns, text("evidence.weakest_reading"))
 
 
 def rejected(result: Result, text: Text) -> Table:

@@ -1,0 +1,87 @@
+"""The numbers behind an answer that are least sure, by what is at stake with each of them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpudash.derivation import speed_band
+from gpudash.freshness import asked_range_usd_per_hour, freshness_rules
+from gpudash.records import WAYS
+from gpudash.result import Choice, Message, Result, Share, Usd
+
+
+@dataclass(frozen=True)
+class WeakNumber:
+    """One number, why it is weak, what a month would cost more if it is wrong, and how to make it surer.
+
+    `usd_per_month` is None where at the weak end no number of servers would do.
+    """
+
+    name: str  # `speed`, `price.<way of buying>` or `price.disputed`
+    because: tuple[Message, ...]
+    usd_per_month: float | None
+    remedy: Message
+
+
+def weakest_numbers(result: Result) -> tuple[WeakNumber, ...]:
+    """The weak numbers of the recommendation (or the cheapest that works), what is most at stake first.
+
+    Speed: the cost at the slow end of its band less the cost predicted. A price: what is paid at it × the certainty it
+    lacks (its age and who quotes it; data/certainty.yaml). Sources that disagree: what is paid × (highest / own - 1).
+    """
+    choice = result.recommendation or result.cheapest
+    if choice is None:
+        return ()
+    found = [*_speed(result, choice), *_prices(result, choice), *_disputed(result, choice)]
+    return tuple(sorted(found, key=lambda weak: -np.inf if weak.usd_per_month is None else -weak.usd_per_month))
+
+
+def _speed(result: Result, choice: Choice):
+    band = speed_band(result)
+    if band is None or choice.speed_low >= 1:
+        return
+    at_stake = None if band.high_usd_per_month is None else band.high_usd_per_month - choice.monthly_usd
+    because = Message.of("weakest.speed", low=Share(1 - choice.speed_low), high=Share(choice.speed_high - 1))
+    yield WeakNumber("speed", (because,), at_stake, Message.of("weakest.measure", gpu=choice.gpu))
+
+
+def _prices(result: Result, choice: Choice):
+    offers, rules, row = result.catalogue.offers, freshness_rules(), _row(result, choice)
+    flags = {
+        "secondary": offers.secondary[row],
+        "date_estimated": offers.date_estimated[row],
+        "unavailable": offers.doubt[row] == "unavailable",
+        "weak_source": offers.doubt[row] == "weak_source",
+    }
+    for way, usd_per_month in _paid_usd_per_month(result, choice).items():
+        age_days = max(float(offers.age_days_of(way)[row]), rules["fresh_days"])
+        certainty = rules["fresh_days"] / age_days
+        because = [Message.of("weakest.age", age=age_days)] if age_days > rules["fresh_days"] else []
+        for flag, holds in flags.items():
+            if holds:
+                certainty *= rules[f"{flag}_factor"]
+                because.append(Message.of(f"weakest.{flag}"))
+        if because:
+            remedy = Message.of("weakest.ask", provider=choice.provider, instance=choice.instance)
+            yield WeakNumber(f"price.{way}", tuple(because), usd_per_month * (1 - certainty), remedy)
+
+
+def _disputed(result: Result, choice: Choice):
+    row = _row(result, choice)
+    low, high = (float(price[row]) for price in asked_range_usd_per_hour(result.catalogue.offers))
+    paid_usd = _paid_usd_per_month(result, choice).get("on_demand", 0.0)
+    if low < high and paid_usd:
+        because = Message.of("weakest.disputed", low=Usd(low), high=Usd(high))
+        at_stake = paid_usd * (high / choice.on_demand_usd_per_hour - 1)
+        yield WeakNumber("price.disputed", (because,), at_stake, Message.of("weakest.see", provider=choice.provider))
+
+
+def _row(result: Result, choice: Choice) -> int:
+    return int(np.flatnonzero(result.catalogue.offers.id == choice.id)[0])
+
+
+def _paid_usd_per_month(result: Result, choice: Choice) -> dict[str, float]:
+    """What a mean month pays for each way of buying that is used."""
+    months = next(bill for bill in result.tco if bill.choice_id == choice.id).months
+    paid = {way: sum(getattr(month, f"{way}_usd") for month in months) / len(months) for way in WAYS}
+    return {way: usd for way, usd in paid.items() if usd > 0}
