@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from gpudash.checksums import refuse_changed
 from gpudash.errors import GpudashError
 from gpudash.hardware import Hardware, read_hardware, read_only
 from gpudash.offers import Offers, joined, read_offers
@@ -147,7 +148,7 @@ def snapshots(data: Path = DATA) -> tuple[str, ...]:
 def load_catalogue(snapshot: str | None = None, data: Path = DATA) -> Catalogue:
     """The catalogue of a snapshot (the newest without a date), read once; an unknown date is answered with the nearest.
 
-    A bad row stops the load and is named with file and line.
+    A bad row stops the load and is named with file and line; a file that has changed since its snapshot was made, too.
     """
     known = snapshots(data)
     if snapshot is None:
@@ -168,6 +169,7 @@ def _nearest(snapshot: str, known: tuple[str, ...]) -> str:
 @lru_cache(maxsize=8)
 def _load(snapshot: str, data: Path) -> Catalogue:
     prices = data / "prices" / snapshot
+    refuse_changed(prices)
     hardware = read_hardware(data)
     rates = {rate.currency: rate for rate in read_records(prices / "exchange_rates.csv", ExchangeRate)}
     defaults = {default.name: default for default in read_records(data / "defaults.csv", Default)}

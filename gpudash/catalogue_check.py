@@ -1,6 +1,5 @@
 """Checks of the shipped data: many small named ones, each message names file, line or offer, and the remedy."""
 
-import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,12 +8,13 @@ import numpy as np
 
 from gpudash import records
 from gpudash.catalogue import Catalogue, load_catalogue, snapshots
+from gpudash.checksums import checksum_faults
 from gpudash.errors import GpudashError
 from gpudash.hardware import read_hardware
 from gpudash.offers import OWN_DATES, reference_faults
 from gpudash.records import Price, parse_columns
 from gpudash.result import Message
-from gpudash.tables import DATA, read_columns, read_yaml
+from gpudash.tables import DATA, read_columns
 
 # File, the class that declares its columns, and the columns that name a row.
 _SHARED = (
@@ -50,13 +50,13 @@ def check_catalogue(data: Path = DATA) -> list[Message]:
     for snapshot in snapshots(data):
         folder = data / "prices" / snapshot
         messages += [message for file in _PRICES for message in _check_file(folder / file[0], *file[1:])]
-        messages += check_checksums(folder)
+        messages += checksum_faults(folder)
         if not messages:
             messages += _check_references(data, folder)
         if not messages:
             catalogue = load_catalogue(snapshot, data)
             messages += [message for check in _CHECKS for message in check(catalogue)]
-    return messages
+    return list(dict.fromkeys(messages))  # a missing file is found twice
 
 
 def _check_file(path: Path, cls, key: tuple[str, ...]) -> Iterator[Message]:
@@ -83,17 +83,6 @@ def _check_file(path: Path, cls, key: tuple[str, ...]) -> Iterator[Message]:
         if first.setdefault(row, line) != line:
             named = " / ".join(str(part) for part in row)
             yield Message.of("catalogue.repeated_key", file=path.name, line=line, named=named, first_line=first[row])
-
-
-def check_checksums(folder: Path) -> Iterator[Message]:
-    """A snapshot is immutable: each file has the checksum that its origin.yaml states, and no file is unlisted."""
-    stated = read_yaml(folder / "origin.yaml")["files"]
-    for file in sorted(stated.keys() | {path.name for path in folder.glob("*.csv")}):
-        path = folder / file
-        if file not in stated:
-            yield Message.of("catalogue.file_unlisted", file=file, snapshot=folder.name)
-        elif path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() != stated[file]:
-            yield Message.of("catalogue.checksum", file=file, snapshot=folder.name)
 
 
 def _check_references(data: Path, folder: Path) -> Iterator[Message]:

@@ -1,7 +1,6 @@
 """Writing a price snapshot: whole, checked and durable, or not at all."""
 
 import csv
-import hashlib
 import os
 import shutil
 import tempfile
@@ -14,6 +13,7 @@ import yaml
 
 from gpudash.catalogue import snapshots
 from gpudash.catalogue_check import check_catalogue
+from gpudash.checksums import checksums
 from gpudash.errors import GpudashError
 from gpudash.offer_sheet import COLUMNS, KEY
 from gpudash.result import Message
@@ -99,9 +99,7 @@ def _write_origin(folder: Path, day: str, title: str, what_we_did: Sequence[str]
     origin = read_yaml(folder / "origin.yaml")
     origin |= {"title": title, "published_on": date.fromisoformat(day), "accessed_on": date.fromisoformat(day)}
     origin["what_we_did"] = [*origin.get("what_we_did", ()), *what_we_did]
-    origin["files"] = {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob("*.csv"))
-    }
+    origin["files"] = checksums(folder)
     text = yaml.safe_dump(origin, sort_keys=False, allow_unicode=True, width=120)
     (folder / "origin.yaml").write_text(text, encoding="utf-8")
 

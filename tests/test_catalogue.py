@@ -275,6 +275,7 @@ def test_a_bad_cell_stops_the_load_and_is_named_with_file_and_line(copy, file, c
 def test_a_misspelt_column_is_refused(copy):
     path = copy.path("offers.csv")
     path.write_text(path.read_text(encoding="utf-8").replace("spot_per_hour", "spot_price", 1), encoding="utf-8")
+    copy.restate_checksum(path)
     with pytest.raises(GpudashError, match=r"missing: spot_per_hour; not known: spot_price"):
         copy.load()
 

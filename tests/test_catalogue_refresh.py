@@ -16,6 +16,7 @@ from gpudash.catalogue_import import import_offers
 from gpudash.catalogue_refresh import add_to_catalogue, all_feeds, refresh
 from gpudash.catalogue_report import markdown
 from gpudash.catalogue_write import offer_rows, write_snapshot
+from gpudash.checksums import checksums
 from gpudash.errors import GpudashError
 from gpudash.feeds import azure, cyclenerd, gpuhunt, skypilot
 from gpudash.feeds.fetch import fetch
@@ -178,7 +179,10 @@ def test_a_kept_price_that_had_the_date_of_its_row_keeps_it_through_one_refresh_
     text = sheet.read_text(encoding="utf-8")
     own = ",SkyPilot catalog v8 aws/vms.csv,2026-02,,,,,cloud-gpus.com via boboligmail/cloud-price-radar,2026-07-01"
     line = next(line for line in text.splitlines() if line.startswith("AWS,p5.48xlarge,") and "us-east-1" in line)
+    origin, was = sheet.with_name("origin.yaml"), checksums(sheet.parent)[sheet.name]
     sheet.write_text(text.replace(line, line.replace(own, "," * 8)), encoding="utf-8")
+    stated = origin.read_text(encoding="utf-8").replace(was, checksums(sheet.parent)[sheet.name])
+    origin.write_text(stated, encoding="utf-8")
     old = offer(data, h100, BASE)
     assert not old["spot_as_of"] and not old["reserved_3y_as_of"]
     refresh(feeds("gpuhunt"), network(), TODAY, data)
