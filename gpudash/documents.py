@@ -5,6 +5,8 @@ import datetime
 import io
 import json
 import math
+import os
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -59,10 +61,34 @@ def write_table(file: str, columns: Mapping[str, list[str]]) -> None:
 
 def write_text(file: str, content: str) -> None:
     """A file in UTF-8, its line ends as they are."""
+    write_bytes(file, content.encode())
+
+
+def write_bytes(file: str, content: bytes) -> None:
+    """A file, whole or not at all: killed or out of disk, what stood there before stands there still."""
     try:
-        Path(file).write_text(content, encoding="utf-8", newline="")
+        path = Path(file).resolve()
+        if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced
+            path.write_bytes(content)
+        else:
+            _replace(path, content)
     except OSError as error:
         raise GpudashError("errors.file_unwritable", file=file, problem=error.strerror) from None
+
+
+def _replace(path: Path, content: bytes) -> None:
+    part = path.with_name(f".gpudash-{os.getpid()}.part")
+    try:
+        with part.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if path.exists():
+            shutil.copymode(path, part)
+        os.replace(part, path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager

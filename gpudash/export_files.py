@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 from gpudash.brief import Brief, brief_json
 from gpudash.deploy import dstack, skypilot, terraform
+from gpudash.documents import write_bytes
 from gpudash.errors import GpudashError
 from gpudash.focus import focus_csv
 from gpudash.kubernetes import kubernetes
@@ -52,8 +52,5 @@ def maker(name: str) -> Maker:
 def write_brief(brief: Brief, name: str) -> int:
     """Write the file of this name; answers with its size in bytes."""
     content = maker(name)(brief)
-    try:
-        Path(name).write_bytes(content)
-    except OSError as error:
-        raise GpudashError("errors.file_unwritable", file=name, problem=error.strerror) from None
+    write_bytes(name, content)
     return len(content)
