@@ -84,7 +84,6 @@ def _own_sheet_warnings(scenario: Scenario, catalogue: Catalogue) -> Iterator[Me
 
 def assume(scenario: Scenario, catalogue: Catalogue) -> Known:
     """The scenario with every name resolved; an unknown or not modelled one is refused with a sentence."""
-    _refuse_custom_without_weights(scenario)
     model = resolve_model(scenario.workload)
     work, finance, budget = scenario.workload, scenario.finance, scenario.budget
     latency_counts = work.kind == "inference"
@@ -120,11 +119,6 @@ def resolve_model(work) -> Model:
     if work.model == CUSTOM:
         return custom_model(**given)
     return load_model(work.model).with_overrides(**given) if given else load_model(work.model)
-
-
-def _refuse_custom_without_weights(scenario: Scenario) -> None:
-    if scenario.priorities.framework == CUSTOM and not scenario.priorities.weights:
-        raise GpudashError("assumptions.custom_without_weights")
 
 
 def _countries(scenario: Scenario, catalogue: Catalogue) -> frozenset[str]:

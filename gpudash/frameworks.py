@@ -53,6 +53,9 @@ class Framework:
         return f"scores.framework_{self.key}"
 
 
+OURS = "gpudash"
+
+
 @cache
 def _file() -> dict:
     return read_yaml(DATA / "frameworks.yaml")
@@ -81,9 +84,18 @@ def sla_level(sla_percent):
     return np.where(np.isnan(percent), np.nan, level)[()]
 
 
+def criterion_names() -> tuple[str, ...]:
+    """All criteria of data/frameworks.yaml."""
+    return tuple(_file()["criteria"])
+
+
 def custom_framework(weights: Mapping[str, float]) -> Framework:
-    """The user's own framework: any criteria of data/frameworks.yaml with their points; an unknown one is refused."""
+    """The user's own framework: any criteria of data/frameworks.yaml with their points; an unknown one is refused.
+
+    Without weights it starts from ours.
+    """
     known = _file()["criteria"]
+    weights = weights or {criterion.key: criterion.weight for criterion in load_framework(OURS).criteria}
     unknown = next((key for key in weights if key not in known), None)
     if unknown is not None:
         raise GpudashError("scores.error_unknown_criterion", name=str(unknown), allowed=", ".join(known))
@@ -92,6 +104,23 @@ def custom_framework(weights: Mapping[str, float]) -> Framework:
         for key, weight in weights.items()
     )
     return Framework("custom", "entered", "", {"custom": sum(weights.values())}, criteria)
+
+
+def open_criteria(framework: Framework, criterion: str) -> tuple[str, ...]:
+    """The criteria of a published dimension whose shares the article leaves open, if `criterion` is one of several."""
+    dimension_of = {row.key: row.dimension for row in framework.criteria if row.ours}
+    together = tuple(key for key, dimension in dimension_of.items() if dimension == dimension_of.get(criterion))
+    return together if len(together) > 1 else ()
+
+
+def rebalanced(framework: Framework, weights: Mapping[str, float], criterion: str, points: float) -> dict[str, float]:
+    """The weights with one open share set to `points`; the others of its dimension keep their ratio and its sum."""
+    together = open_criteria(framework, criterion)
+    others = [key for key in together if key != criterion]
+    total, before = sum(weights[key] for key in together), sum(weights[key] for key in others)
+    rest = max(total - points, 0.0)
+    moved = {key: rest * weights[key] / before if before else rest / len(others) for key in others}
+    return {**weights, **moved, criterion: min(points, total)}
 
 
 @dataclass(frozen=True)

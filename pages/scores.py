@@ -5,7 +5,6 @@ from gpudash.figures import robustness, scores
 
 page = ui.begin("scores_page")
 page.title()
-page.fields("priorities.framework", columns=2)
 page.weights(scores.weights)
 if not page.answered:
     page.say("nobody")

@@ -208,6 +208,32 @@ def test_moving_a_weight_makes_the_scoring_ones_own():
     assert app.session_state.desk.scenario.priorities.framework == "custom"
 
 
+def test_a_scoring_of_ones_own_starts_from_ours_and_its_criteria_can_be_chosen():
+    app = opened("scores", **{"priorities.framework": "custom"})
+    app.session_state["scores_page.weights"] = True
+    app.run()
+    assert not app.exception
+    chosen = app.multiselect(key="weight.criteria")
+    assert "total_cost" in chosen.value and "energy" not in chosen.value
+    chosen.select("energy").run()
+    weights = {row.criterion: row.weight for row in app.session_state.desk.scenario.priorities.weights}
+    assert weights["total_cost"] == 55 and weights["energy"] == pytest.approx(100 / 6)
+
+
+def test_a_published_weight_stands_and_an_open_share_moves_within_its_dimension():
+    app = opened("scores", **{"priorities.framework": "three_dimension"})
+    app.session_state["scores_page.weights"] = True
+    app.run()
+    assert app.slider(key="weight.benchmark").disabled and not app.slider(key="weight.storage_price").disabled
+    app.slider(key="weight.storage_price").set_value(15.0).run()
+    priorities = app.session_state.desk.scenario.priorities
+    weights = {row.criterion: row.weight for row in priorities.weights}
+    assert priorities.framework == "three_dimension" and weights["benchmark"] == 40
+    assert weights["on_demand_price"] + weights["network_price"] == pytest.approx(20)
+    app.selectbox(key="priorities.framework").set_value("gpudash").run()
+    assert app.session_state.desk.scenario.priorities.weights == ()
+
+
 def test_every_input_is_asked_for_somewhere():
     """Folds draw their inputs only when open, so the places are read from the source."""
     from pathlib import Path

@@ -35,7 +35,7 @@ from ui.offer_filter import offer_filter
 from ui.own_prices import own_prices
 from ui.rows import rows
 from ui.searches import Begin, Search
-from ui.weights import weights
+from ui.weights import scoring, weights
 
 PRINT_STYLE = Path(__file__).resolve().parents[1] / "assets" / "print.css"
 CHART_CONFIG = {"displaylogo": False, "modeBarButtons": [["toImage"]]}
@@ -141,15 +141,16 @@ class Page:
         rows(path)
 
     def weights(self, function: View) -> None:
-        """The weights of the scoring shown, folded, as sliders."""
+        """The choice of a scoring, and its weights, folded, as sliders."""
+        self._inputs.append("priorities.framework")
+        scoring()
         items = self.show(function)
         if items is None:
             return
         self._inputs.append("priorities.weights")
         with self._fold(f"{self.name}.weights", self.text(f"{self.name}.weights")) as fold:
             if fold.open:
-                self.explain("weights_help")
-                weights(items, self.text(f"{self.name}.weights_reset"))
+                weights(items, self.text)
 
     @cached_property
     def brief(self) -> Brief:

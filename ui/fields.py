@@ -24,11 +24,14 @@ PERCENT = 100
 _PATH = re.compile(rf"({'|'.join(sorted(map(re.escape, fields()), key=len, reverse=True))})(?:\[(\d+)\]\.(\w+))?")
 
 
-def field(path: str) -> None:
-    """Draw the widget of one input and, beside it, why its last value was refused."""
+def field(path: str, resets: tuple[str, ...] = ()) -> None:
+    """Draw the widget of one input and, beside it, why its last value was refused.
+
+    A new value puts the inputs `resets`, which have no meaning beside it, back to their defaults.
+    """
     text = state.text()
     shown = _shown(path, state.scenario().value(path))
-    state.fill(path, shown, state.changer(path, partial(_read, path)))
+    state.fill(path, shown, state.changer(path, partial(_read, path), resets))
     _widget(path)(
         literal(text(f"fields.{path}.label")),
         key=path,

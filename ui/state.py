@@ -18,7 +18,7 @@ from gpudash import share
 from gpudash.catalogue import Catalogue, load_catalogue
 from gpudash.errors import GpudashError
 from gpudash.result import Result
-from gpudash.scenario import Scenario
+from gpudash.scenario import Scenario, default
 from gpudash.text import LANGUAGES, Text
 from ui.memo import SHARED, Memo, View
 from ui.own_sheet import OwnSheet
@@ -198,10 +198,13 @@ def refusal(path: str) -> GpudashError | None:
     return st.session_state[DESK].refused.get(path)
 
 
-def changer(path: str, read: Callable[[Any], Any] = lambda held: held) -> Take:
-    """Takes a new value of one input; a refused one leaves the scenario and is remembered with its reason."""
-    desk = st.session_state[DESK]
-    return lambda held: change(desk, {path: read(held)}, blamed=path)
+def changer(path: str, read: Callable[[Any], Any] = lambda held: held, resets: tuple[str, ...] = ()) -> Take:
+    """Takes a new value of one input; a refused one leaves the scenario and is remembered with its reason.
+
+    `resets` are the inputs that go back to their defaults with it.
+    """
+    desk, defaults = st.session_state[DESK], {other: default(other) for other in resets}
+    return lambda held: change(desk, {path: read(held), **defaults}, blamed=path)
 
 
 def change(desk: Desk, values: dict[str, Any], *, blamed: str) -> None:

@@ -1,12 +1,19 @@
 """How the candidates rank: points by criterion, and how far each weight may move before another one wins."""
 
+import math
+from dataclasses import dataclass
+
+import numpy as np
 import plotly.graph_objects as go
 
 from gpudash.figures._table import Table, table
 from gpudash.figures._theme import CATEGORICAL, GREY, LINE_HEIGHT, MAIN, ROW_HEIGHT, figure, marker, plain, wrapped
+from gpudash.frameworks import load_framework, open_criteria, rebalanced
 from gpudash.result import FrameworkRanking, Result
+from gpudash.robustness import straight_interval
 from gpudash.text import Text
 
+PUBLISHED = ("three_dimension", "four_dimension")
 SHOWN = 8
 LABEL_WIDTH = 22  # characters per line beside a bar; leaves a phone room for the bar
 POINTS = 100
@@ -18,16 +25,71 @@ def ranking_of(result: Result) -> FrameworkRanking | None:
     return result.scores.get(result.scenario.priorities.framework)
 
 
-def weights(result: Result, text: Text) -> list[tuple[str, str, float]] | None:
-    """The weights of the chosen framework: criterion, its name, weight as the user gave it, else in points of 100."""
+@dataclass(frozen=True)
+class Weight:
+    """One weight to move, in points: how far its slider goes, and between which ends the winner stays first.
+
+    `is_fixed`: the article gives it, and it is not to be moved while its framework is meant.
+    """
+
+    criterion: str
+    label: str
+    points: float
+    most_points: float
+    low_points: float
+    high_points: float
+    said: str
+    is_fixed: bool
+
+
+def weights(result: Result, text: Text) -> list[Weight] | None:
+    """The weights of the chosen framework, each with the range in which the winner stays first."""
     ranking = ranking_of(result)
     if ranking is None:
         return None
     given = {row.criterion: row.weight for row in result.scenario.priorities.weights}
-    return [
-        (key, text(f"scores.criterion_{key}"), given.get(key, round(POINTS * weight, DIGITS)))
-        for key, weight in ((criterion["key"], criterion["weight"]) for criterion in ranking.criteria)
-    ]
+    shares = {criterion["key"]: criterion["weight"] for criterion in ranking.criteria}
+    points = {key: given.get(key, round(POINTS * share, DIGITS)) for key, share in shares.items()}
+    is_published = ranking.framework in PUBLISHED
+    return [(_open_weight if is_published else _own_weight)(ranking, points, key, text) for key in points]
+
+
+def _own_weight(ranking: FrameworkRanking, points: dict[str, float], key: str, text: Text) -> Weight:
+    """A weight that moves alone, so that the others keep their ratio."""
+    low, high = ranking.weight_intervals.get(key, (0.0, 1.0))
+    others = sum(points.values()) - points[key]
+    low_points, high_points = (others * end / (1 - end) if end < 1 else math.inf for end in (low, high))
+    return _weight(key, points[key], max(POINTS, points[key]), (low_points, high_points), text)
+
+
+def _open_weight(ranking: FrameworkRanking, points: dict[str, float], key: str, text: Text) -> Weight:
+    """A weight of a published framework: it moves where the article leaves the shares of a dimension open."""
+    framework = load_framework(ranking.framework)
+    together = open_criteria(framework, key)
+    total = sum(points[name] for name in together)
+    if not total:
+        is_ours = next(criterion.ours for criterion in framework.criteria if criterion.key == key)
+        said = text("scores_page.weight_remainder" if is_ours else "scores_page.weight_fixed")
+        return Weight(key, _label(key, text), points[key], POINTS, 0.0, POINTS, said, is_fixed=True)
+    if not ranking.table.eligible:
+        return _weight(key, points[key], total, (0.0, math.inf), text)
+    ends = [rebalanced(framework, points, key, end) for end in (0.0, total)]
+    now, start, end = (np.array(list(weights.values())) / sum(points.values()) for weights in (points, *ends))
+    low, high = straight_interval(ranking.table.utilities[: ranking.table.eligible], now, start, end)
+    return _weight(key, points[key], total, (total * low, total * high), text)
+
+
+def _weight(key: str, points: float, most: float, ends: tuple[float, float], text: Text) -> Weight:
+    low, high = ends[0], min(ends[1], most)
+    if low <= 0 and high >= most:
+        said = text("scores_page.weight_free")
+    else:
+        said = text("scores_page.weight_range", low=text.number(low), high=text.number(high))
+    return Weight(key, _label(key, text), points, most, low, high, said, is_fixed=False)
+
+
+def _label(criterion: str, text: Text) -> str:
+    return text(f"scores.criterion_{criterion}")
 
 
 def points(result: Result, text: Text) -> go.Figure | None:
