@@ -1,6 +1,7 @@
 """The choice of a scoring framework, and its weights as sliders over the range in which the winner stays first."""
 
 from functools import partial
+from pathlib import Path
 
 import streamlit as st
 
@@ -14,6 +15,7 @@ from ui.literal import literal
 CUSTOM, OURS = "custom", "gpudash"
 FRAMEWORK, WEIGHTS = "priorities.framework", "priorities.weights"
 COLUMNS = 3
+RANGE = Path(__file__).with_name("weight_range.html").read_text(encoding="utf-8")
 
 
 def scoring() -> None:
@@ -84,8 +86,7 @@ def _slider(desk: state.Desk, points: dict[str, float], item: Weight) -> None:
 def _range(item: Weight) -> None:
     """A bar under the slider, as long as it: coloured where the winner stays first."""
     left, width = (100 * part / item.most_points for part in (item.low_points, item.high_points - item.low_points))
-    bar = f"margin-left: {left:.2f}%; width: {width:.2f}%; height: 4px; border-radius: 2px; background: #4a8fd0"
-    st.html(f'<div style="margin: 0 6px; background: rgba(128, 128, 128, 0.25)"><div style="{bar}"></div></div>')
+    st.html(RANGE.format(left=left, width=width))
 
 
 def _take(desk: state.Desk, points: dict[str, float], criterion: str, weight: float) -> None:
