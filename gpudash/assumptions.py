@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +12,7 @@ from gpudash.demand import Load, requests_load, weekly_shape
 from gpudash.engines import engine_name
 from gpudash.errors import GpudashError
 from gpudash.model import Model, custom_model, load_model, load_precision
+from gpudash.offers import named
 from gpudash.result import Assumption, Choice, Message
 from gpudash.scenario import SOURCED_DEFAULTS, Scenario
 from gpudash.units import MONTHS_PER_YEAR
@@ -82,13 +84,21 @@ def _own_sheet_warnings(scenario: Scenario, catalogue: Catalogue) -> Iterator[Me
         yield Message.of("catalogue_import.missing", sheet=wanted)
 
 
+def _struck_out_warnings(scenario: Scenario, catalogue: Catalogue) -> Iterator[Message]:
+    """Names of offers struck out that mean nothing here: misspelt, or of a sheet that is not there."""
+    for name in scenario.requirements.offers_out:
+        if not named(catalogue.offers, name).any():
+            nearest = get_close_matches(name, catalogue.offers.id, n=1, cutoff=0) or ("-",)
+            yield Message.of("candidates.nothing_struck_out", name=name, nearest=nearest[0])
+
+
 def assume(scenario: Scenario, catalogue: Catalogue) -> Known:
     """The scenario with every name resolved; an unknown or not modelled one is refused with a sentence."""
     model = resolve_model(scenario.workload)
     work, finance, budget = scenario.workload, scenario.finance, scenario.budget
     latency_counts = work.kind == "inference"
     output_tokens = work.output_tokens if model.family == "language" else 0
-    warnings = list(_own_sheet_warnings(scenario, catalogue))
+    warnings = [*_own_sheet_warnings(scenario, catalogue), *_struck_out_warnings(scenario, catalogue)]
     if work.output_tokens and model.family == "encoder":
         warnings.append(Message.of("sizing.encoder_output", title=model.title, tokens=work.output_tokens))
     per_month = {"month": 1, "year": MONTHS_PER_YEAR, "horizon": scenario.purchase.horizon_months}[budget.per]

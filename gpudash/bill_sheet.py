@@ -19,7 +19,7 @@ from gpudash.figures.tco import bill_of_leading, cost_label
 from gpudash.purchase_mix import COMMITMENTS, KINDS, TERM_YEARS, Plan
 from gpudash.result import Bill, Choice
 from gpudash.storage import REQUESTS_PER_PRICED_UNIT
-from gpudash.tco import credit_months
+from gpudash.tco import credit_months, paid_fraction
 from gpudash.units import HOURS_PER_MONTH, HOURS_PER_YEAR, MONTHS_PER_YEAR
 
 LIST_PRICES = {
@@ -132,9 +132,9 @@ class _Maker:
 
     def _rates(self) -> None:
         """List price, what is left of it, and the rate paid in the currency, for every way of buying that is used."""
-        discounts = {row.provider: row.discount_fraction for row in self.known.scenario.purchase.negotiated_discounts}
+        offer = np.flatnonzero(self.known.catalogue.offers.id == self.choice.id)[:1]
         put = self.page.put
-        discount = put(self._say("discount"), discounts.get(self.choice.provider, 0.0))
+        discount = put(self._say("discount"), float(1 - paid_fraction(self.known, offer)[0]))
         self.rate = {}
         for kind in self.ways:
             way = self._way(kind)

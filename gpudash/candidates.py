@@ -11,6 +11,8 @@ import numpy as np
 from gpudash.ecosystem import compatibility
 from gpudash.freshness import outdated_prices
 from gpudash.model import load_precision
+from gpudash.offers import named
+from gpudash.quotas import exceeded, place_of
 from gpudash.result import Country, Message, Rejected, Share, Usd
 from gpudash.sizing import Shapes, Sized, parameters
 from gpudash.tables import DATA, read_rows
@@ -113,7 +115,7 @@ def gate_before_sizing(known, shapes: Shapes) -> Gates:
 
 
 def gate_costs(gates: Gates, known, costs, peak_usd_per_hour: np.ndarray) -> None:
-    """Price, then the hourly ceiling and the hard budget; only candidates that were priced can fall here."""
+    """Quotas, price, then the hourly ceiling and the hard budget; only candidates that were priced can fall here."""
     budget, rows = known.scenario.budget, costs.rows
     monthly_usd = costs.tco_usd / known.scenario.purchase.horizon_months
 
@@ -122,6 +124,13 @@ def gate_costs(gates: Gates, known, costs, peak_usd_per_hour: np.ndarray) -> Non
         column[rows] = values
         return column
 
+    gpus = np.maximum(costs.servers, costs.last_servers) * known.catalogue.offers.gpus_per_server[rows]
+    for quota, falls in exceeded(known, rows, gpus):
+        named = {"place": place_of(quota), "allowed": quota.gpus}
+        gates.refuse_each(
+            spread(falls, False), spread(gpus, 0), lambda n, v=named: Message.of("candidates.quota", needed=int(n), **v)
+        )
+    gates.close("requirements")
     unpriced = Message.of("candidates.no_price")
     gates.refuse(spread(~np.isfinite(monthly_usd), False), unpriced)
     gates.close("price")
@@ -192,6 +201,8 @@ def _residency(gates: Gates, known, offers) -> None:
 def _provider(gates: Gates, known, offers) -> None:
     wishes = known.scenario.requirements
     names = offers.provider_names
+    for name in wishes.offers_out:
+        gates.refuse(named(offers, name), Message.of("candidates.struck_out", name=name))
     out = np.isin(names, wishes.providers_out)[offers.provider_row]
     gates.refuse_each(out, offers.provider_row, lambda row: Message.of("candidates.provider_out", provider=names[row]))
     if wishes.providers_in:

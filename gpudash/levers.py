@@ -10,7 +10,7 @@ from gpudash.catalogue import Catalogue
 from gpudash.hardware import read_only
 from gpudash.offers import Offers
 from gpudash.purchase_mix import COMMITMENTS, KINDS
-from gpudash.scenario import Scenario, bounds
+from gpudash.scenario import ProviderDiscount, Scenario, bounds
 from gpudash.tables import DATA, read_yaml
 
 ABOVE, BELOW = "above", "below"
@@ -165,11 +165,14 @@ def _price_lever(name: str, row: dict, asked: Question, solved, ranked) -> Lever
     else:
         if place == 1 and provider == offers.provider[ranked[0]]:
             return None
-        taken_off = {entry.provider: entry.discount_fraction for entry in asked.scenario.purchase.negotiated_discounts}
-        now, subject = taken_off.get(provider, 0.0), provider
+        entries, subject = asked.scenario.purchase.negotiated_discounts, provider
+        others = [entry for entry in entries if entry.provider != provider or entry.gpu is not None]
+        now = next((entry.discount_fraction for entry in entries if entry not in others), 0.0)
 
         def ask(discount):
-            return replace(asked, scenario=asked.scenario.with_value(DISCOUNTS, taken_off | {provider: discount}))
+            rows = [*others, ProviderDiscount(provider=provider, discount_fraction=discount)]
+            changed = asked.scenario.with_value(DISCOUNTS, [row.model_dump() for row in rows])
+            return replace(asked, scenario=changed)
 
     directions = tuple(row["directions"])
     return Lever(name, subject, row["unit"], now, now, 0.0, high, row["steps"], directions, "prices", ask)

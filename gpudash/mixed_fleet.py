@@ -21,6 +21,7 @@ from gpudash.extras import support_usd_per_month
 from gpudash.layers import Layers
 from gpudash.offers import offer_id
 from gpudash.purchase_mix import KINDS, Plan, best_mix, plan, server_usd
+from gpudash.quotas import are_kept_together
 from gpudash.scenario import Scenario
 from gpudash.tco import credit_months, mix_rules, service_layers
 from gpudash.units import HOURS_PER_MONTH, MONTHS_PER_YEAR
@@ -153,6 +154,8 @@ class _Fleet:
             if below + least_usd[at] + self._beside_usd(base, peak, below, float(least_usd[at])) >= limit:
                 continue
             rest = self._rest(base, servers, peak)
+            if not self._is_within_quotas(base, servers, peak, int(rest.servers.sum())):
+                continue
             lasting = credit_months(self.known)
             mix = best_mix(rest, first_periods=lasting, **self._rules(servers), **self._rates(peak))
             above, creditable = float(mix.total_usd[0]), None
@@ -162,6 +165,10 @@ class _Fleet:
             if total < limit:
                 best, limit = _Pair(base, peak, servers, total, rest), total
         return best
+
+    def _is_within_quotas(self, base: int, base_servers: int, peak: int, peak_servers: int) -> bool:
+        rows, servers = self.costs.rows[[base, peak]], np.array([base_servers, peak_servers])
+        return are_kept_together(self.known, rows, servers * self.known.catalogue.offers.gpus_per_server[rows])
 
     def base_layers(self, base: int, servers: int) -> Layers:
         """The lowest layers of the demand that the first type would have alone."""

@@ -353,3 +353,12 @@ def synthetic_offers(offers: Offers, count: int, random_state: int = 0) -> Offer
 def offer_id(offers, offer: int) -> str:
     """The name of one offer: provider / instance / region."""
     return " / ".join((offers.provider[offer], offers.instance[offer], offers.region[offer]))
+
+
+def named(offers: Offers, name: str) -> np.ndarray:
+    """Offers that a name means: provider / instance / region, or only its beginning (all regions of an instance)."""
+    parts = [part.strip() for part in name.split(" / ")]
+    is_meant = np.full(len(offers), len(parts) <= 3)
+    for column, part in zip((offers.provider, offers.instance, offers.region), parts):
+        is_meant = is_meant & (column == part)
+    return is_meant

@@ -125,10 +125,11 @@ class Budget(_Group):
 
 
 class ProviderDiscount(_Group):
-    """A negotiated discount: the share taken off every compute price of one provider."""
+    """A negotiated discount: the share taken off every compute price of one provider, or of one of its GPUs."""
 
     provider: Name
     discount_fraction: Annotated[float, Field(ge=0, le=0.95)]
+    gpu: Name | None = None
 
 
 class Purchase(_Group):
@@ -199,12 +200,23 @@ class Finance(_Group):
     maintenance_fraction_per_year: Fraction | None = None
 
 
+class Quota(_Group):
+    """The most GPUs that a provider lets one have: of one type, in one region, or of all together."""
+
+    provider: Name
+    gpus: Annotated[int, Field(ge=0, le=1_000_000)]
+    gpu: Name | None = None
+    region: Name | None = None
+
+
 class Requirements(_Group):
     """What an offer must have to be considered at all."""
 
     countries: Names = ()
     providers_in: Names = ()
     providers_out: Names = ()
+    offers_out: Names = ()
+    quotas: Annotated[tuple[Quota, ...], Field(max_length=60)] = ()
     gpus_in: Names = ()
     compliance: Names = ()
     minimum_sla_fraction: Annotated[float, Field(ge=0, le=1)] | None = None

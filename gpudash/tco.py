@@ -267,10 +267,17 @@ def _prices(known, rows: np.ndarray) -> Prices:
 
 
 def paid_fraction(known, rows: np.ndarray) -> np.ndarray:
-    """Share of every compute price that is left after the discount negotiated with the provider, taken off once."""
-    offers = known.catalogue.offers
-    taken_off = {entry.provider: entry.discount_fraction for entry in known.scenario.purchase.negotiated_discounts}
-    return np.array([1 - taken_off.get(name, 0.0) for name in offers.provider_names])[offers.provider_row[rows]]
+    """Share of every compute price that is left after the negotiated discount, taken off once.
+
+    One for a GPU stands instead of the one for all that its provider sells.
+    """
+    offers, left = known.catalogue.offers, np.ones(len(rows))
+    for entry in sorted(known.scenario.purchase.negotiated_discounts, key=lambda entry: entry.gpu is not None):
+        is_meant = offers.provider[rows] == entry.provider
+        if entry.gpu is not None:
+            is_meant = is_meant & (offers.gpu_row[rows] == known.catalogue.hardware.index(entry.gpu))
+        left[is_meant] = 1 - entry.discount_fraction
+    return left
 
 
 def interruption_fraction(known, rows: np.ndarray) -> np.ndarray:

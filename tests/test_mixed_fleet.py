@@ -132,3 +132,13 @@ def test_each_server_of_a_stack_pays_its_own_layer_and_together_they_pay_the_mix
         assert len(each) == demand.max()
         total = best_mix(layers(demand, firm), commitment_cap_servers=cap, **prices).total_usd[0]
         assert each.sum() == pytest.approx(total)
+
+
+def test_two_types_together_stay_within_a_quota(catalogue):
+    free = mixed_fleet(scenario(), catalogue, one_provider=True)
+    provider = free.base.provider
+    used = sum(part.servers * part.gpus_per_server for part in (free.base, free.peak))
+    quota = {"provider": provider, "gpus": used - 1}
+    bound = mixed_fleet(scenario(requirements__quotas=[quota]), catalogue, one_provider=True)
+    parts = [part for part in (bound.base, bound.peak) if part and part.provider == provider]
+    assert sum(part.servers * part.gpus_per_server for part in parts) < used

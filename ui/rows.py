@@ -14,6 +14,8 @@ from ui.fields import sentence
 from ui.literal import literal
 from ui.names import known_names
 
+_CHOSEN = {"provider": "requirements.providers_in", "gpu": "requirements.gpus_in"}  # columns -> where their names are
+
 
 def rows(path: str) -> None:
     """Draw the table of a list of rows and, under it, why the last edit was refused.
@@ -46,13 +48,16 @@ def _row_kind(path: str) -> type[BaseModel]:
 
 def _column(path: str, name: str, kind: type[BaseModel], text: Text):
     label = text(f"fields.{path}.{name}")
-    if name == "provider":
-        providers = known_names("requirements.providers_in", state.scenario().catalogue.snapshot)
-        return st.column_config.SelectboxColumn(label, options=list(providers), required=True)
-    if kind.model_fields[name].annotation is float:
-        info = kind.model_fields[name]
+    info = kind.model_fields[name]
+    if name in _CHOSEN:
+        names = known_names(_CHOSEN[name], state.scenario().catalogue.snapshot)
+        return st.column_config.SelectboxColumn(label, options=list(names), required=info.is_required())
+    if info.annotation in (float, int):
         return st.column_config.NumberColumn(
-            label, default=None if info.is_required() else info.default, format="localized"
+            label,
+            default=None if info.is_required() else info.default,
+            format="localized",
+            step=1 if info.annotation is int else None,
         )
     return st.column_config.TextColumn(label)
 
@@ -72,5 +77,5 @@ def _completed(path: str, cells: dict[str, Any], name: str) -> dict[str, Any]:
     row = {column: value for column, value in cells.items() if value is not None}
     for column, info in _row_kind(path).model_fields.items():
         if info.is_required():
-            row.setdefault(column, 0.0 if info.annotation is float else name)
+            row.setdefault(column, info.annotation(0) if info.annotation in (float, int) else name)
     return row
