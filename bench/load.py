@@ -26,7 +26,8 @@ from gpudash.figures.overview import headline
 from gpudash.text import Text
 
 MODELS = ("llama-3.1-8b", "llama-3.1-70b", "qwen2.5-32b")
-INPUT = "traffic.peak_requests_per_s"
+# What is moved, within which bounds; the first changes how many servers are needed, the second what each of them does.
+INPUTS = {"traffic.peak_requests_per_s": (1, 40), "workload.context_tokens": (200, 4000), "budget.amount": (2e5, 4e5)}
 EVERY_S = 5
 IDLE_S = 30
 SAMPLE_S = 15
@@ -48,7 +49,7 @@ class Crowd:
     async def come(self, count: int) -> None:
         """So many more visitors, one after the other."""
         for _ in range(count):
-            link = {"v": "1", "lang": "en", "workload.model": self.dice.choice(MODELS), INPUT: self._requests_per_s()}
+            link = {"v": "1", "lang": "en", "workload.model": self.dice.choice(MODELS), **dict([self._input()])}
             try:
                 self.sessions.append(await Session.open(self.server, link))
             except FAULTS as fault:
@@ -59,7 +60,9 @@ class Crowd:
         await asyncio.gather(*(self._moves(session, moves) for session in self.sessions))
 
     async def leave(self) -> None:
-        await asyncio.gather(*(session.close() for session in self.sessions))
+        for outcome in await asyncio.gather(*(session.close() for session in self.sessions), return_exceptions=True):
+            if outcome is not None:
+                self.faults.append(repr(outcome))
 
     def check(self) -> None:
         """Whether everybody sees the answer to the question in their address."""
@@ -72,13 +75,16 @@ class Crowd:
         try:
             for _ in range(moves):
                 start = time.monotonic()
-                await session.move(INPUT, self._requests_per_s())
+                await session.move(*self._input())
                 await asyncio.sleep(max(self.every_s - (time.monotonic() - start), 0))
         except FAULTS as fault:
             self.faults.append(repr(fault))
 
-    def _requests_per_s(self) -> float:
-        return round(self.dice.uniform(1, 40), 4)
+    def _input(self) -> tuple[str, float]:
+        """One of the inputs and a new value for it."""
+        path = self.dice.choice(list(INPUTS))
+        value = self.dice.uniform(*INPUTS[path])
+        return path, round(value) if path.endswith("_tokens") else round(value, 2)
 
 
 def expected(session: Session) -> list[str]:

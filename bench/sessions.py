@@ -38,7 +38,8 @@ class Failure(Exception):
 class Session:
     """One visitor on one page: its elements by their places, and what its widgets hold by their ids.
 
-    `seconds` are the waits, one for the opening and one for each move.
+    The page has answered when it has written its address, or has finished; then it may go on with a long search, which
+    the next move breaks off. `seconds` are the waits for answers, one for the opening and one for each move.
     """
 
     server: Server
@@ -49,11 +50,14 @@ class Session:
     seconds: list[float] = field(default_factory=list)
     received_bytes: int = 0
     _page_hash: str = ""
+    _is_new_run: bool = False
+    _answered: asyncio.Event = field(default_factory=asyncio.Event)
     _socket: websockets.ClientConnection | None = None
+    _reading: asyncio.Task | None = None
 
     @classmethod
     async def open(cls, server: Server, link: dict[str, str], page: str = "") -> "Session":
-        """Visit a page by a link and wait until it is drawn."""
+        """Visit a page by a link and wait for its answer."""
         session = cls(server, urlencode(link), page)
         session._socket = await websockets.connect(
             server.address.replace("http", "ws", 1) + "/_stcore/stream",
@@ -62,6 +66,7 @@ class Session:
             max_size=MESSAGE_BYTES,
             open_timeout=PATIENCE_S,
         )
+        session._reading = asyncio.create_task(session._read())
         await session._run()
         return session
 
@@ -74,7 +79,9 @@ class Session:
         await self._run()
 
     async def close(self) -> None:
+        """Leave; raises what had broken the page since it was last waited for."""
         await self._socket.close()
+        await self._reading
 
     def metrics(self) -> list[str]:
         """The headline numbers, as the page shows them."""
@@ -82,34 +89,44 @@ class Session:
         return [_ESCAPED.sub(r"\1", body) for body in found]
 
     async def _run(self) -> None:
-        """Ask for a run of the script, and take what it sends until it has finished."""
+        """Ask for a run of the script and wait for its answer; what breaks the page meanwhile is raised."""
         message = BackMsg()
         run = message.rerun_script
         run.query_string, run.page_name, run.page_script_hash = self.query, self.page, self._page_hash
         run.context_info.url = f"{self.server.address}/{self.page}"
         run.widget_states.widgets.extend(self.held.values())
+        self._is_new_run = False
+        self._answered.clear()
         start = time.perf_counter()
         await self._socket.send(message.SerializeToString())
-        async with asyncio.timeout(PATIENCE_S):
-            while not self._is_last(await self._socket.recv()):
-                pass
+        answered = asyncio.create_task(self._answered.wait())
+        await asyncio.wait({answered, self._reading}, timeout=PATIENCE_S, return_when=asyncio.FIRST_COMPLETED)
+        if self._reading.done():
+            self._reading.result()
+        if not self._answered.is_set():
+            raise Failure(f"no answer within {PATIENCE_S} s")
         self.seconds.append(time.perf_counter() - start)
 
-    def _is_last(self, content: bytes) -> bool:
-        """Take one message of the server; whether the run ends with it."""
-        message = ForwardMsg.FromString(content)
-        self.received_bytes += len(content)
+    async def _read(self) -> None:
+        """Take what the server sends, until it or the visitor closes."""
+        async for content in self._socket:
+            self.received_bytes += len(content)
+            self._take(ForwardMsg.FromString(content))
+
+    def _take(self, message: ForwardMsg) -> None:
         kind = message.WhichOneof("type")
         if kind == "new_session":
-            self._page_hash = message.new_session.page_script_hash
+            self._is_new_run, self._page_hash = True, message.new_session.page_script_hash
             self.elements.clear()
         elif kind == "page_info_changed":
             self.query = message.page_info_changed.query_string
         elif kind == "delta" and message.delta.HasField("new_element"):
-            self._take(tuple(message.metadata.delta_path), message.delta.new_element)
-        return kind == "script_finished" and message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
+            self._show(tuple(message.metadata.delta_path), message.delta.new_element)
+        is_finished = kind == "script_finished" and message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
+        if self._is_new_run and (is_finished or kind == "page_info_changed"):
+            self._answered.set()
 
-    def _take(self, place: tuple[int, ...], element: Element) -> None:
+    def _show(self, place: tuple[int, ...], element: Element) -> None:
         if element.HasField("exception"):
             raise Failure(element.exception.message)
         if element.HasField("alert") and element.alert.format == Alert.ERROR:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from time import sleep
+from time import monotonic, sleep
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -368,7 +368,7 @@ class Page:
                 goes_on = st.toggle(literal(self.text("frame.search")), value=True, key=f"{key}.on")
                 progress = st.progress(0.0)
             while goes_on and not found.is_done:
-                found.step()
+                found.step(state.desk)  # using the session is where a new run takes over
                 if found.found is not None:
                     progress.progress(found.found.fraction)
                     with points.container():
@@ -453,10 +453,10 @@ def begin(name: str) -> Page:
 
 def _pause() -> None:
     """Wait before long steps, so that a person who moves an input again is answered at once."""
-    place = st.empty()
-    for _ in range(searches.GLANCES):
-        sleep(searches.PAUSE_S / searches.GLANCES)
-        place.empty()  # where a new run takes over
+    rested = monotonic() + searches.PAUSE_S
+    while monotonic() < rested:
+        sleep(searches.GLANCE_S)
+        state.desk()  # using the session is where a new run takes over
 
 
 def _draw_points(lines) -> None:
