@@ -11,20 +11,17 @@ from gpudash.candidates import Gates, gate_before_sizing, gate_costs, gate_sizin
 from gpudash.catalogue import Catalogue
 from gpudash.choice import Chooser
 from gpudash.frameworks import FrameworkScores
-from gpudash.model import load_precision
 from gpudash.owned import owned
 from gpudash.path import walk_trees
 from gpudash.purchase_detail import purchase_detail
 from gpudash.reasons import result_warnings, versus, winner_reasons
 from gpudash.recommendation import ALTERNATIVES, Order, candidate_columns, order, pareto_ids, rank, ranking
-from gpudash.result import Choice, FrameworkRanking, LowerPrecision, Result
+from gpudash.result import Choice, FrameworkRanking, Result
 from gpudash.scenario import Scenario
-from gpudash.sizing import Shapes, Sized, parameters, size
+from gpudash.sizing import Shapes, Sized, size
 from gpudash.sizing_result import sizing_result
 from gpudash.stages import Stages
-from gpudash.tco import Costs, demand_result, least_costs, peak_usd_per_hour, total_costs
-
-PRICED_FIRST = 12  # candidates priced in full before it is known who else could be the cheapest
+from gpudash.tco import Costs, demand_result, peak_usd_per_hour, total_costs
 
 
 @dataclass(frozen=True)
@@ -106,7 +103,6 @@ def evaluate(scenario: Scenario, catalogue: Catalogue, stages: Stages | None = N
         owned=own,
         scores=stages.optional("rankings", {}, _rankings, solved, scores, orders),
         path=stages.optional("path", {}, _path, solved, first),
-        lower_precision=stages.optional("lower_precision", (), _lower_precision, known, winner),
         uncertainty=None,
         flips=None,
         assumptions=(
@@ -215,45 +211,3 @@ def _warnings(solved: Solved, winner: Choice | None, cheapest: Choice | None, fi
     """The strongest first: what the answer lacks, what was assumed, what the choice itself asks to watch."""
     said = stages.optional("warnings", (), result_warnings, solved.known, solved.costs, winner, cheapest, first)
     return stages.missing() + solved.known.warnings + said
-
-
-def _lower_precision(known: Known, winner: Choice | None) -> tuple[LowerPrecision, ...]:
-    """The cheapest allowed candidate in each lower weight precision, when serving; offered, never chosen unasked."""
-    bits = load_precision(known.weight_precision).bits
-    names = parameters().get(f"lower_precisions_of_{bits:g}_bit", {"value": ()})["value"]
-    if known.is_training or known.counts_samples:
-        return ()
-    found = []
-    for name in names:
-        choice = _cheapest_choice(replace(known, weight_precision=name))
-        saving = None if winner is None or choice is None else winner.monthly_usd - choice.monthly_usd
-        if choice is not None and (saving is None or saving > 0):
-            found.append(LowerPrecision(name, choice, saving))
-    return tuple(found)
-
-
-def _cheapest_choice(known: Known) -> Choice | None:
-    """The cheapest candidate within the budget.
-
-    Candidates are priced in full in the order of what they cost at least, until nobody left can be cheaper.
-    """
-    fitted = fit(known)
-    rows = np.flatnonzero(fitted.gates.alive)
-    least_usd = least_costs(known, fitted.shapes, fitted.sized, rows).tco_usd
-    likely = np.argsort(least_usd, kind="stable")[:PRICED_FIRST]
-    solved = _priced(known, fitted, rows[likely])
-    best_usd = np.where(solved.allowed, solved.costs.tco_usd, np.inf).min(initial=np.inf)
-    possible = least_usd <= best_usd
-    if possible.sum() > len(likely):
-        solved = _priced(known, fitted, rows[possible])
-    costs = solved.costs
-    if not solved.allowed.any():
-        return None
-    scores = rank(known, solved.columns, only_chosen=True)[known.scenario.priorities.framework]
-    best = int(np.where(solved.allowed, costs.tco_usd, np.inf).argmin())
-    return solved.chooser(scores, order(solved, scores))(best)
-
-
-def _priced(known: Known, fitted: Fitted, rows: np.ndarray) -> Solved:
-    """These candidates priced in full."""
-    return limit(known, fitted, total_costs(known, fitted.shapes, fitted.sized, rows))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpudash.catalogue import Catalogue
+from gpudash.lower_precision import lower_precision
 from gpudash.purchase_mix import KINDS
 from gpudash.result import Bill, Choice, FrameworkRanking, Message, Result
 from gpudash.text import Text
@@ -44,7 +45,7 @@ def result_json(result: Result, text: Text) -> dict[str, Any]:
         "path": {name: [step_json(step, text) for step in path.steps] for name, path in result.path.items()},
         "outcomes": {name: text.say(path.outcome) for name, path in result.path.items()},
         "lower_precision": [
-            plain(lower, text) | {"choice": choice_json(lower.choice, text)} for lower in result.lower_precision
+            plain(lower, text) | {"choice": choice_json(lower.choice, text)} for lower in lower_precision(result)
         ],
         "uncertainty": plain(result.uncertainty, text),
         "flips": plain(result.flips, text),

@@ -197,15 +197,6 @@ class Bill:
 
 
 @dataclass(frozen=True)
-class LowerPrecision:
-    """What a lower weight precision would save; offered, never chosen unasked."""
-
-    weight_precision: str
-    choice: Choice
-    saving_usd_per_month: float | None  # None: nothing works in the published precision
-
-
-@dataclass(frozen=True)
 class ScoreTable:
     """What was scored, as columns: a row per candidate, best first, the `eligible` ones within the budget at the top.
 
@@ -262,7 +253,6 @@ class Result:
     owned: Any  # gpudash.owned.Owned beside the winner; None without own servers
     scores: dict[str, FrameworkRanking]
     path: dict[str, Any]  # tree name -> gpudash.tree.Path
-    lower_precision: tuple[LowerPrecision, ...]
     uncertainty: Any  # gpudash.uncertainty.Uncertainty; None until it is asked for
     flips: Any  # of gpudash.flips.Flip; None until they are asked for
     assumptions: tuple[Assumption, ...]

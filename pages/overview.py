@@ -24,7 +24,7 @@ page.side_by_side(
     lambda: page.listed("section_beside", overview.runner_up),
 )
 page.side_by_side(
-    lambda: page.folded("further", overview.more_warnings, overview.lower_precision),
+    lambda: page.folded("further", overview.more_warnings, overview.less_precise),
     lambda: page.more("more", "about.name", "about.author", "about.paid_usd_per_month", "about.notes", columns=2),
 )
 page.work()

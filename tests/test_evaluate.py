@@ -10,6 +10,7 @@ from gpudash.catalogue import load_catalogue
 from gpudash.errors import GpudashError
 from gpudash.evaluate import evaluate
 from gpudash.export import result_json
+from gpudash.lower_precision import lower_precision
 from gpudash.scenario import Scenario
 from gpudash.tables import DATA, read_yaml
 from gpudash.text import Text
@@ -156,8 +157,8 @@ def test_a_pre_training_run_uses_servers_with_a_cluster_network(catalogue):
 
 def test_a_lower_precision_is_offered_with_its_saving_but_not_chosen(chat_70b_eu):
     assert chat_70b_eu.sizing.weight_precision == "bf16"
-    assert {offer.weight_precision for offer in chat_70b_eu.lower_precision} >= {"fp8"}
-    for offer in chat_70b_eu.lower_precision:
+    assert {offer.weight_precision for offer in lower_precision(chat_70b_eu)} >= {"fp8"}
+    for offer in lower_precision(chat_70b_eu):
         saving = chat_70b_eu.recommendation.monthly_usd - offer.choice.monthly_usd
         assert offer.saving_usd_per_month == pytest.approx(saving)
         assert saving > 0
@@ -244,6 +245,6 @@ def test_a_run_on_several_servers_near_its_deadline_says_what_could_go_wrong(cat
 @pytest.mark.parametrize("name", ["nightly-embedding", "chat-70b-around-the-clock"])
 def test_a_lower_precision_is_offered_at_the_least_cost_there_is(catalogue, name):
     scenario = starting_point(name)
-    for offer in evaluate(scenario, catalogue).lower_precision:
+    for offer in lower_precision(evaluate(scenario, catalogue)):
         in_full = evaluate(scenario.with_value("workload.weight_precision", offer.weight_precision), catalogue)
         assert offer.choice.tco_usd == pytest.approx(in_full.cheapest.tco_usd, rel=1e-12)

@@ -22,7 +22,6 @@ OPTIONAL = {
     "purchase_detail": "purchase_detail",
     "rankings": "ranking",
     "path": "walk_trees",
-    "lower_precision": "_lower_precision",
     "warnings": "result_warnings",
 }
 PAGES = ("overview", "recommendation", "scores", "tco", "purchase_mix", "workload", "what_if", "evidence", "brief")

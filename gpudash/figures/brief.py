@@ -196,7 +196,7 @@ def would_change(result: Result, text: Text) -> list[str]:
     if second is not None and second.monthly_usd > first.monthly_usd > 0:
         dearer = text.percent(second.monthly_usd / first.monthly_usd - 1)
         lines.append(text("brief.change_price", first=short_name(first), second=short_name(second), share=dearer))
-    return lines + _weights(result, text) + overview.lower_precision(result, text)
+    return lines + _weights(result, text) + overview.less_precise(result, text)
 
 
 def sureness(result: Result, text: Text) -> list[str]:

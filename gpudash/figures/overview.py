@@ -11,6 +11,7 @@ from gpudash.figures._money import money_of
 from gpudash.figures._theme import CATEGORICAL, MAIN, WAY_COLOURS, figure, marker, plain, whole
 from gpudash.flips import Progress
 from gpudash.freshness import freshness_rules
+from gpudash.lower_precision import lower_precision
 from gpudash.model import load_precision
 from gpudash.purchase_mix import KINDS
 from gpudash.result import Choice, Result
@@ -314,10 +315,10 @@ def sieve(result: Result, text: Text) -> list[str]:
     return [text("overview.sieve_arrow").join(steps)]
 
 
-def lower_precision(result: Result, text: Text) -> list[str]:
+def less_precise(result: Result, text: Text) -> list[str]:
     """What a lower precision would save or make possible, and at what risk; never chosen unasked."""
     money, lines = money_of(result, text), []
-    for offer in result.lower_precision:
+    for offer in lower_precision(result):
         said = {"precision": load_precision(offer.weight_precision).title, "choice": described(offer.choice, text)}
         if offer.saving_usd_per_month is None:
             lines.append(text("overview.lower_precision_works", monthly=money(offer.choice.monthly_usd), **said))
