@@ -14,6 +14,7 @@ from gpudash.errors import GpudashError
 from gpudash.model import Model, custom_model, load_model, load_precision
 from gpudash.offers import named
 from gpudash.result import Assumption, Choice, Message
+from gpudash.savings_plans import with_savings_plans
 from gpudash.scenario import SOURCED_DEFAULTS, Scenario
 from gpudash.units import MONTHS_PER_YEAR
 
@@ -104,7 +105,7 @@ def assume(scenario: Scenario, catalogue: Catalogue) -> Known:
     per_month = {"month": 1, "year": MONTHS_PER_YEAR, "horizon": scenario.purchase.horizon_months}[budget.per]
     return Known(
         scenario=scenario,
-        catalogue=catalogue,
+        catalogue=with_savings_plans(catalogue, scenario),
         model=model,
         weight_precision=load_precision(work.weight_precision or _usual_precision(work, model)).name,
         engine=engine_name(work.engine),

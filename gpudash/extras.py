@@ -42,6 +42,8 @@ def extras_of(known, provider: str, country: str) -> Extras:
 def support_usd_per_month(known, provider: str, spend_usd_per_month):
     """Fee of the chosen support plan: the larger of its minimum and its share of the spend; 0 where it is not sold."""
     minimum_usd_per_month, share_fraction = support_fee(known, provider)
+    if share_fraction == 0:  # not 0 x infinity where nothing can be bought
+        return np.full_like(spend_usd_per_month, minimum_usd_per_month)
     return np.maximum(minimum_usd_per_month, share_fraction * spend_usd_per_month)
 
 

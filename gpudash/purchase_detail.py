@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 
+from gpudash import savings_plans
 from gpudash.layers import Layers
 from gpudash.purchase_mix import (
     COMMITMENTS,
@@ -52,6 +53,16 @@ class PublishedSplit:
 
 
 @dataclass(frozen=True)
+class SavingsPlanUse:
+    """A yearly term bought as a savings plan: the most servers that it pays for at once, and what is committed to."""
+
+    term: str
+    usd_per_server_hour: float
+    servers: int
+    usd_per_hour: float
+
+
+@dataclass(frozen=True)
 class Saving:
     """One measure, acting on what the earlier ones left: `left_usd` = what was left before - `saved_usd`."""
 
@@ -72,6 +83,7 @@ class PurchaseDetail:
     break_even_utilisation: dict[str, float | None]
     spot: SpotTerms | None
     published_split: PublishedSplit | None
+    savings_plans: tuple[SavingsPlanUse, ...]
     always_on_usd: float | None
     savings: tuple[Saving, ...]
 
@@ -87,9 +99,22 @@ def purchase_detail(known, costs: Costs, candidate: int, mix: Plan, bill: Bill) 
         break_even_utilisation={term: ratio if np.isfinite(ratio) else None for term, ratio in ratios.items()},
         spot=_spot_terms(known, costs, candidate),
         published_split=_published_split(known, costs, candidate),
+        savings_plans=_savings_plans(known, costs, candidate, mix),
         always_on_usd=always_on_usd,
         savings=savings,
     )
+
+
+def _savings_plans(known, costs: Costs, candidate: int, mix: Plan) -> tuple[SavingsPlanUse, ...]:
+    """The terms that are bought as the user's savings plans."""
+    offers, row = known.catalogue.offers, costs.rows[candidate]
+    used = []
+    for term in savings_plans.TERMS:
+        servers = int(mix.held_servers[term].max(initial=0))
+        if servers and offers.origin_of(term)[row] == savings_plans.ORIGIN:
+            rate = float(getattr(costs.prices, f"{term}_usd_per_hour")[candidate])
+            used.append(SavingsPlanUse(term, rate, servers, rate * servers))
+    return tuple(used)
 
 
 def _spot_terms(known, costs: Costs, candidate: int) -> SpotTerms | None:

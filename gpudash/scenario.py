@@ -132,6 +132,14 @@ class ProviderDiscount(_Group):
     gpu: Name | None = None
 
 
+class SavingsPlan(_Group):
+    """A commitment in money with one provider: what it takes off the on-demand price per term; 0: no such term."""
+
+    provider: Name
+    reserved_1y_discount_fraction: Annotated[float, Field(ge=0, le=0.95)] = 0.0
+    reserved_3y_discount_fraction: Annotated[float, Field(ge=0, le=0.95)] = 0.0
+
+
 class Purchase(_Group):
     """How servers may be bought, and for how long."""
 
@@ -149,6 +157,7 @@ class Purchase(_Group):
     negotiated_discounts: Annotated[
         tuple[ProviderDiscount, ...], _pairs("provider", "discount_fraction"), Field(max_length=60)
     ] = ()
+    savings_plans: Annotated[tuple[SavingsPlan, ...], Field(max_length=60)] = ()
 
 
 class Dataset(_Group):

@@ -32,6 +32,7 @@ NAMED = {
     "finance.support_plan": ("Business", "Premium"),
     "purchase.terms": ((), ("reserved_3y",), ("monthly", "reserved_1y")),
     "purchase.negotiated_discounts": ({"AWS": 0.2}, {}),
+    "purchase.savings_plans": (({"provider": "AWS", "reserved_1y_discount_fraction": 0.5},), ()),
     "storage.datasets": (({"name": "a", "size_gb": 1000, "reads_gb_per_month": 100, "max_latency_ms": 200},), ()),
     "priorities.framework": ("gpudash", "three_dimension", "four_dimension"),
 }

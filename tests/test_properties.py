@@ -37,6 +37,7 @@ scenarios = st.fixed_dictionaries(
                 "horizon_months": st.sampled_from([1, 7, 12, 36, 41]),
                 "spot_fraction": st.sampled_from([0.0, 0.3, 1.0]),
                 "terms": st.sampled_from([(), ("reserved_1y",), ("monthly", "reserved_1y", "reserved_3y")]),
+                "savings_plans": st.sampled_from([(), ({"provider": "AWS", "reserved_1y_discount_fraction": 0.7},)]),
                 "upfront_fraction": st.sampled_from([0.0, 0.5]),
                 "resale_fraction": st.sampled_from([0.0, 0.4, 1.0]),
             }

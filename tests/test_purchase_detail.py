@@ -117,3 +117,22 @@ def test_without_traffic_control_nothing_is_saved_by_following_the_demand(catalo
     saved = run(catalogue, traffic__follows_demand=False).purchase_detail.savings[0]
     assert saved.measure == "follow_demand"
     assert saved.saved_usd == pytest.approx(0)
+
+
+def test_a_savings_plan_is_taken_where_it_is_cheaper_than_a_reservation(catalogue):
+    plans = {"purchase__savings_plans": [{"provider": "AWS", "reserved_3y_discount_fraction": 0.8}]}
+    plain, planned = run(catalogue), run(catalogue, **plans)
+    used = planned.purchase_detail.savings_plans
+    on_demand = planned.recommendation.on_demand_usd_per_hour
+    assert [use.term for use in used] == ["reserved_3y"]
+    assert used[0].usd_per_server_hour == pytest.approx(0.2 * on_demand)
+    assert used[0].usd_per_hour == pytest.approx(used[0].usd_per_server_hour * used[0].servers)
+    assert planned.recommendation.tco_usd < plain.recommendation.tco_usd
+    assert not plain.purchase_detail.savings_plans
+
+
+def test_a_savings_plan_dearer_than_the_reservation_changes_nothing(catalogue):
+    plans = {"purchase__savings_plans": [{"provider": "AWS", "reserved_3y_discount_fraction": 0.05}]}
+    plain, planned = run(catalogue), run(catalogue, **plans)
+    assert planned.recommendation.tco_usd == plain.recommendation.tco_usd
+    assert not planned.purchase_detail.savings_plans

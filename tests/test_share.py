@@ -51,6 +51,9 @@ ROWS = {
     "purchase.negotiated_discounts": st.fixed_dictionaries(
         {"provider": TEXT, "discount_fraction": st.floats(0, 0.95)},
     ),
+    "purchase.savings_plans": st.fixed_dictionaries(
+        {"provider": TEXT}, optional={"reserved_1y_discount_fraction": st.floats(0, 0.95)}
+    ),
     "storage.datasets": st.fixed_dictionaries(
         {"name": TEXT, "size_gb": st.floats(0, 1e9)},
         optional={"kept_days": st.floats(1, 36_500), "reads_gb_per_month": st.floats(0, 1e10)},

@@ -154,6 +154,22 @@ def spot_terms(result: Result, text: Text) -> list[str]:
     return [*lines, text("purchase_mix.spot_break_even", hours=text.number(spot.break_even_interruption_h))]
 
 
+def savings_plans(result: Result, text: Text) -> list[str]:
+    """The yearly terms that are bought as savings plans, with what is committed to per hour."""
+    choice, detail, money = leading(result), result.purchase_detail, money_of(result, text)
+    return [
+        text(
+            "purchase_mix.savings_plan",
+            term=text(f"common.way.{use.term}"),
+            usd=money(use.usd_per_hour),
+            servers=text.number(use.servers),
+            rate=money(use.usd_per_server_hour),
+            provider=choice.provider,
+        )
+        for use in (detail.savings_plans if detail else ())
+    ]
+
+
 def published_split(result: Result, text: Text) -> list[str]:
     """The article's split priced here beside the cheapest mix, and why it may not be taken."""
     split = result.purchase_detail and result.purchase_detail.published_split

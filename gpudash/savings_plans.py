@@ -1,0 +1,41 @@
+"""Savings plans: a commitment in money that any server of a provider may use up, at a discount off the on-demand price.
+
+On one offer a plan is worth as many whole servers as it pays for (see `purchase_mix`), so it is a yearly rate like that
+of a reservation, and the lower of the two is the one to buy. No plan's rates are shipped: the discounts are the user's.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from gpudash.catalogue import Catalogue
+from gpudash.scenario import Scenario
+
+TERMS = ("reserved_1y", "reserved_3y")
+ORIGIN = "entered"
+
+
+def with_savings_plans(catalogue: Catalogue, scenario: Scenario) -> Catalogue:
+    """The catalogue with the plan's rate as the price of a yearly term wherever that is lower, or nothing else is sold.
+
+    Rate: on-demand price × (1 - discount). The price is dated as the on-demand price that it is taken off.
+    """
+    offers, plans = catalogue.offers, scenario.purchase.savings_plans
+    if not plans:
+        return catalogue
+    author = scenario.about.author or "scenario"
+    columns = {}
+    for term in TERMS:
+        discount = {plan.provider: getattr(plan, f"{term}_discount_fraction") for plan in plans}
+        share_off = np.array([discount.get(name, 0.0) for name in offers.provider_names])[offers.provider_row]
+        rate, reserved = offers.on_demand_usd_per_hour * (1 - share_off), offers.usd_per_hour_of(term)
+        lower = (share_off > 0) & np.isfinite(rate) & ~(reserved <= rate)
+        for name, values, ours in (
+            ("usd_per_hour", reserved, rate),
+            ("origin", offers.origin_of(term), ORIGIN),
+            ("source", offers.source_of(term), author),
+            ("as_of", getattr(offers, f"{term}_as_of"), offers.as_of),
+            ("age_days", getattr(offers, f"{term}_age_days"), offers.age_days),
+        ):
+            columns[f"{term}_{name}"] = np.where(lower, ours, values)
+    return catalogue.with_offers(replace(offers, **columns))
