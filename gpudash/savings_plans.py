@@ -5,11 +5,12 @@ of a reservation, and the lower of the two is the one to buy. No plan's rates ar
 """
 
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
 from gpudash.catalogue import Catalogue
-from gpudash.scenario import Scenario
+from gpudash.scenario import SavingsPlan, Scenario
 
 TERMS = ("reserved_1y", "reserved_3y")
 ORIGIN = "entered"
@@ -20,11 +21,14 @@ def with_savings_plans(catalogue: Catalogue, scenario: Scenario) -> Catalogue:
 
     Rate: on-demand price × (1 - discount). The price is dated as the on-demand price that it is taken off.
     """
-    offers, plans = catalogue.offers, scenario.purchase.savings_plans
-    if not plans:
-        return catalogue
-    author = scenario.about.author or "scenario"
-    columns = {}
+    plans = scenario.purchase.savings_plans
+    return _priced(catalogue, plans, scenario.about.author or "scenario") if plans else catalogue
+
+
+@lru_cache(maxsize=8)
+def _priced(catalogue: Catalogue, plans: tuple[SavingsPlan, ...], author: str) -> Catalogue:
+    """Kept, so that questions with the same plans share one catalogue and all that is kept by it."""
+    offers, columns = catalogue.offers, {}
     for term in TERMS:
         discount = {plan.provider: getattr(plan, f"{term}_discount_fraction") for plan in plans}
         share_off = np.array([discount.get(name, 0.0) for name in offers.provider_names])[offers.provider_row]

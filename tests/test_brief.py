@@ -380,7 +380,11 @@ EVERYTHING = {
     "purchase__resale_fraction": 0.4,
     "purchase__upfront_fraction": 0.3,
     "purchase__spot_fraction": 0.3,
-    "purchase__negotiated_discounts": {"AWS": 0.1},
+    "purchase__negotiated_discounts": [
+        {"provider": "AWS", "discount_fraction": 0.1},
+        {"provider": "AWS", "discount_fraction": 0.15, "gpu": "H100 SXM"},
+    ],
+    "purchase__savings_plans": [{"provider": "AWS", "reserved_1y_discount_fraction": 0.6}],
     "traffic__growth_fraction_per_month": 0.02,
     "storage__egress_gb_per_month": 30_000,
     "storage__datasets": [
