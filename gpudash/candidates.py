@@ -3,51 +3,17 @@
 The gates work on columns; a reason is made once per group of offers that share it, never once per offer.
 """
 
-from dataclasses import dataclass
-from functools import lru_cache
-
 import numpy as np
 
-from gpudash.ecosystem import compatibility
+from gpudash.ecosystem import PrecisionSupport, compatibility, precision_support, vendor_support
 from gpudash.freshness import outdated_prices
 from gpudash.model import load_precision
 from gpudash.offers import named
 from gpudash.quotas import exceeded, place_of
 from gpudash.result import Country, Message, Rejected, Share, Usd
 from gpudash.sizing import Shapes, Sized, parameters
-from gpudash.tables import DATA, read_rows
 
 GATES = ("residency", "provider", "requirements", "memory", "latency", "price", "budget")
-FRAMEWORKS = ("pytorch", "tensorflow", "jax", "onnx")
-
-
-@lru_cache(maxsize=1)
-def ecosystem() -> dict[tuple[str, str], tuple[bool, float]]:
-    """(vendor, framework or engine) -> (supported, least compute capability or 0); data/ecosystem.csv."""
-    return {
-        (row["vendor"], row["item"]): (row["supported"] == "yes", float(row["minimum_compute_capability"] or 0))
-        for row in read_rows(DATA / "ecosystem.csv")
-    }
-
-
-@dataclass(frozen=True)
-class PrecisionSupport:
-    """Whether a vendor's cards run a weight format: from which compute capability on, and needing which peak."""
-
-    supported: bool
-    minimum_compute_capability: float
-    hardware_column: str
-
-
-@lru_cache(maxsize=1)
-def precision_support() -> dict[tuple[str, str], PrecisionSupport]:
-    """(precision, vendor) -> support, of data/precision_support.csv; what is not listed runs wherever 16 bit does."""
-    return {
-        (row["precision"], row["vendor"]): PrecisionSupport(
-            row["supported"] == "yes", float(row["minimum_compute_capability"] or 0), row["hardware_column"]
-        )
-        for row in read_rows(DATA / "precision_support.csv")
-    }
 
 
 class Gates:
@@ -317,7 +283,7 @@ def _software(check, known, shapes: Shapes, gpu) -> None:
     elif known.engine != "unknown" and not known.counts_samples:
         software.append(("candidates.engine", "engine", known.engine))
     for code, role, item in software:
-        support = [ecosystem().get((vendor, item), (False, 0.0)) for vendor in vendors]
+        support = [vendor_support().get((vendor, item), (False, 0.0)) for vendor in vendors]
         runs = np.array([supported for supported, _ in support])
         least = np.array([minimum for _, minimum in support])
         check(True, ~runs, lambda shape, c=code, r=role, i=item: Message.of(c, vendor=str(vendors[shape]), **{r: i}))
@@ -378,38 +344,3 @@ def _bf16_training(check, known, shapes: Shapes, gpu) -> None:
         known.training_precision == "bf16", too_old,
         lambda shape: Message.of("candidates.precision_training", precision=title, gpu=gpu(shape)),
     )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class EcosystemFit:
-    """Facts about the software on a GPU and at a provider, per offer: 1, 0, or the share of the six that hold."""
-
-    cuda: np.ndarray
-    onnx: np.ndarray
-    kubernetes: np.ndarray
-    monitoring: np.ndarray
-    fit: np.ndarray
-
-
-def ecosystem_fit(known, offer_rows) -> EcosystemFit:
-    """Share of four frameworks, managed Kubernetes and GPU monitoring that are known to work (unknown counts as no)."""
-    catalogue = known.catalogue
-    offers, hardware = catalogue.offers, catalogue.hardware
-    vendor = hardware.vendor[offers.gpu_row[offer_rows]]
-    names = list(dict.fromkeys(vendor))
-    row = np.array([names.index(name) for name in vendor], dtype=int)
-    runs = np.array([[ecosystem().get((name, item), (False, 0))[0] for item in FRAMEWORKS] for name in names], float)
-    runs = runs.reshape(-1, len(FRAMEWORKS))
-    facts = [catalogue.providers.get(name) for name in offers.provider_names]
-    kubernetes = np.array([bool(fact and fact.kubernetes_gpu) for fact in facts], float)[
-        offers.provider_row[offer_rows]
-    ]
-    monitoring = np.array([bool(fact and fact.gpu_monitoring_api) for fact in facts], float)
-    monitoring = monitoring[offers.provider_row[offer_rows]]
-    return EcosystemFit(
-        cuda=(vendor == "NVIDIA").astype(float),
-        onnx=runs[row, FRAMEWORKS.index("onnx")],
-        kubernetes=kubernetes,
-        monitoring=monitoring,
-        fit=(runs[row].sum(axis=1) + kubernetes + monitoring) / (len(FRAMEWORKS) + 2),
-    )

@@ -1,5 +1,6 @@
-"""Which card runs which version of a framework: version × CUDA (or ROCm) × compute capability, every row sourced.
+"""Which card runs which software: frameworks, engines and weight formats, every row sourced.
 
+data/ecosystem.csv and data/precision_support.csv say what runs on a vendor's cards at all.
 data/ecosystem_versions.csv lists the builds that are published. A build runs on a card if it holds kernels of the same
 major compute capability and not a higher minor one (NVIDIA, CUDA C++ Programming Guide, binary compatibility); for
 other vendors it names the architectures. A build without a list of its own runs wherever its CUDA toolkit does.
@@ -161,3 +162,70 @@ def _covers(build: Build) -> tuple[str, ...]:
 def _parts(capability: str) -> tuple[int, int]:
     major, _, minor = capability.partition(".")
     return int(major), int(minor)
+
+
+# ---- what runs on a vendor's cards at all -----------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def vendor_support() -> dict[tuple[str, str], tuple[bool, float]]:
+    """(vendor, framework or engine) -> (supported, least compute capability or 0); data/ecosystem.csv."""
+    return {
+        (row["vendor"], row["item"]): (row["supported"] == "yes", float(row["minimum_compute_capability"] or 0))
+        for row in read_rows(DATA / "ecosystem.csv")
+    }
+
+
+@dataclass(frozen=True)
+class PrecisionSupport:
+    """Whether a vendor's cards run a weight format: from which compute capability on, and needing which peak."""
+
+    supported: bool
+    minimum_compute_capability: float
+    hardware_column: str
+
+
+@lru_cache(maxsize=1)
+def precision_support() -> dict[tuple[str, str], PrecisionSupport]:
+    """(precision, vendor) -> support, of data/precision_support.csv; what is not listed runs wherever 16 bit does."""
+    return {
+        (row["precision"], row["vendor"]): PrecisionSupport(
+            row["supported"] == "yes", float(row["minimum_compute_capability"] or 0), row["hardware_column"]
+        )
+        for row in read_rows(DATA / "precision_support.csv")
+    }
+
+
+@dataclass(frozen=True)
+class EcosystemFit:
+    """Facts about the software on a GPU and at a provider, per offer: 1, 0, or the share of the six that hold."""
+
+    cuda: np.ndarray
+    onnx: np.ndarray
+    kubernetes: np.ndarray
+    monitoring: np.ndarray
+    fit: np.ndarray
+
+
+def ecosystem_fit(known, offer_rows) -> EcosystemFit:
+    """Share of four frameworks, managed Kubernetes and GPU monitoring that are known to work (unknown counts as no)."""
+    catalogue = known.catalogue
+    offers, hardware = catalogue.offers, catalogue.hardware
+    vendor = hardware.vendor[offers.gpu_row[offer_rows]]
+    names = list(dict.fromkeys(vendor))
+    row = np.array([names.index(name) for name in vendor], dtype=int)
+    runs = np.array([[vendor_support().get((name, item), (False, 0))[0] for item in TITLES] for name in names], float)
+    runs = runs.reshape(-1, len(TITLES))
+    facts = [catalogue.providers.get(name) for name in offers.provider_names]
+    kubernetes = np.array([bool(fact and fact.kubernetes_gpu) for fact in facts], float)[
+        offers.provider_row[offer_rows]
+    ]
+    monitoring = np.array([bool(fact and fact.gpu_monitoring_api) for fact in facts], float)
+    monitoring = monitoring[offers.provider_row[offer_rows]]
+    return EcosystemFit(
+        cuda=(vendor == "NVIDIA").astype(float),
+        onnx=runs[row, list(TITLES).index("onnx")],
+        kubernetes=kubernetes,
+        monitoring=monitoring,
+        fit=(runs[row].sum(axis=1) + kubernetes + monitoring) / (len(TITLES) + 2),
+    )

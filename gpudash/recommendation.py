@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpudash.candidates import ecosystem_fit
+from gpudash.ecosystem import ecosystem_fit
 from gpudash.extras import reference_egress_usd_per_gb, reference_storage_usd_per_gb_month
 from gpudash.frameworks import (
     FrameworkScores,
