@@ -4,16 +4,18 @@ data/claims.csv holds what is the same in every language; the sentences are in t
 (`<id>.claim`, `<id>.assumption`).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
 from gpudash.formula import coefficient
 from gpudash.published import paid_fraction, saving_fraction, slice_cost_fraction
 from gpudash.result import Message
-from gpudash.storage import tiers
 from gpudash.tables import DATA, read_rows, read_yaml
 from gpudash.text import Text
 
+PRINTED_TO = 0.01  # the articles print whole percents
+ROUNDING = 1e-9
 VERDICTS = ("reproduces", "needs_assumption", "contradicted", "cannot_be_checked")
 
 
@@ -55,65 +57,82 @@ def claims() -> tuple[Claim, ...]:
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read a claim's words, and the figure that it gives."""
+    """One way to read a claim's words: the numbers that it puts in, and the figure that it gives."""
 
     name: str
+    inputs: Mapping[str, float | bool]
     value: float
 
 
 @dataclass(frozen=True)
 class WorkedExample:
-    """A claim that depends on how its words are read; `is_factor`: the figures are factors, else shares saved."""
+    """A claim that depends on how its words are read, with the sum behind it.
+
+    `is_factor`: the figures are factors, else shares saved. `article_gives` is the printed figure, None for a rule.
+    `bounds` say how far each number may be moved; a switch has none.
+    """
 
     claim: Claim
+    calculation: str
+    article_gives: float | None
+    bounds: Mapping[str, tuple[float, float] | None]
     readings: tuple[Reading, ...]
-    is_factor: bool
+
+    @property
+    def is_factor(self) -> bool:
+        return self.calculation == "penalty"
+
+    def value(self, inputs: Mapping[str, float | bool]) -> float:
+        """The figure for any numbers."""
+        return float(_CALCULATIONS[self.calculation](**inputs))
+
+    def verdict(self, value: float) -> str | None:
+        """Whether a figure is the printed one, as it is rounded there; None where nothing is printed."""
+        if self.article_gives is None:
+            return None
+        return "reproduces" if abs(value - self.article_gives) <= PRINTED_TO / 2 + ROUNDING else "contradicted"
 
 
 @cache
 def worked_examples() -> tuple[WorkedExample, ...]:
     """The examples of data/published/worked_examples.yaml, calculated by our own functions."""
     by_id = {claim.id: claim for claim in claims()}
-    return tuple(
-        WorkedExample(
-            by_id[row["claim"]],
-            tuple(
-                Reading(name, _CALCULATIONS[row["calculation"]](**inputs)) for name, inputs in row["readings"].items()
-            ),
-            row["calculation"] == "penalty",
-        )
-        for row in read_yaml(DATA / "published" / "worked_examples.yaml")
+    return tuple(_example(by_id[row["claim"]], row) for row in read_yaml(DATA / "published" / "worked_examples.yaml"))
+
+
+def _example(claim: Claim, row: dict) -> WorkedExample:
+    bounds = {name: (limits["low"], limits["high"]) if limits else None for name, limits in row["inputs"].items()}
+    calculate = _CALCULATIONS[row["calculation"]]
+    readings = (Reading(name, inputs, float(calculate(**inputs))) for name, inputs in row["readings"].items())
+    return WorkedExample(claim, row["calculation"], row["article_gives"], bounds, tuple(readings))
+
+
+def _reserved_spot_saving(reserved_share_fraction, reserved_pays_fraction, spot_pays_fraction):
+    """What is not reserved runs on spot."""
+    spot_share = 1 - reserved_share_fraction
+    return saving_fraction(
+        1, paid_fraction(reserved_share_fraction, reserved_pays_fraction, spot_share, spot_pays_fraction)
     )
 
 
-def _tier_saving(prices: dict[str, float], shares: dict[str, float]) -> float:
-    """Share saved against everything in the first tier; one data set per tier, in the order of their speed."""
-    latency_ms = {name: place for place, name in enumerate(prices, start=1)}
-    return tiers(
-        {
-            "datasets": [
-                {
-                    "name": name, "size_gb": share, "reads_gb_per_month": 0, "kept_days": 365,
-                    "max_latency_ms": latency_ms[name],
-                }
-                for name, share in shares.items()
-            ],
-            "tiers": [
-                {
-                    "name": name, "usd_per_gb_month": usd, "retrieval_usd_per_gb": 0, "min_days": 0,
-                    "latency_ms": latency_ms[name],
-                }
-                for name, usd in prices.items()
-            ],
-        }
-    )["saving_fraction"]  # fmt: skip
+def _tier_saving(
+    hot_share_fraction, warm_share_of_rest_fraction, hot_usd_per_gb_month, warm_usd_per_gb_month, cold_usd_per_gb_month
+):
+    """Share saved against everything in the hot tier; what is neither hot nor warm is cold."""
+    rest = 1 - hot_share_fraction
+    warm = rest * warm_share_of_rest_fraction
+    paid_usd = (
+        hot_share_fraction * hot_usd_per_gb_month + warm * warm_usd_per_gb_month + (rest - warm) * cold_usd_per_gb_month
+    )
+    return saving_fraction(hot_usd_per_gb_month, paid_usd)
 
 
 _CALCULATIONS = {
-    "reserved_spot_saving": lambda **shares: saving_fraction(1, paid_fraction(**shares)),
+    "reserved_spot_saving": _reserved_spot_saving,
     "slice_saving": lambda **slices: saving_fraction(1, slice_cost_fraction(**slices)),
+    "epoch_saving": lambda price_ratio, speed_ratio: saving_fraction(speed_ratio, price_ratio),
     "tier_saving": _tier_saving,
-    "penalty": lambda **utilisation: float(coefficient(**utilisation)),
+    "penalty": coefficient,
 }
 
 

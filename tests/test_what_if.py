@@ -105,10 +105,32 @@ def test_the_tornado_is_widest_at_the_top():
 def test_the_worked_examples_give_the_articles_figures_in_their_first_reading():
     first = {example.claim.id: example.readings[0].value for example in worked_examples()}
     expected = {"S2-49": 0.42, "S1-23": 0.6189, "S2-52": 0.68, "S2-25": 1.225}  # audit: 42 %, 61.9 %, 68.0 %, 1.225
+    expected["S1-09"] = 1 - 1.89 / 3.2
     assert first == pytest.approx(expected, abs=5e-5)
     second = {example.claim.id: example.readings[1].value for example in worked_examples()}
     assert second["S2-49"] == pytest.approx(0.66)
     assert second["S2-25"] == pytest.approx(1.15)
+    assert second["S1-09"] == pytest.approx(0.047, abs=5e-4)  # audit: 4.7 % by the article's own prices
+
+
+def test_a_claim_comes_out_only_in_the_reading_that_gives_the_printed_figure():
+    for example in worked_examples():
+        verdicts = [example.verdict(reading.value) for reading in example.readings]
+        assert verdicts[0] in ("reproduces", None) and "reproduces" not in verdicts[1:]
+        for reading in example.readings:
+            assert set(reading.inputs) == set(example.bounds)
+            assert example.value(reading.inputs) == reading.value
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_verdict_follows_the_numbers_that_a_reader_moves(language):
+    (example,) = [example for example in worked_examples() if example.claim.id == "S2-49"]
+    printed = example.readings[0].inputs
+    said = [
+        claims_figures.outcome(example, inputs, Text(language))
+        for inputs in (printed, printed | {"spot_pays_fraction": 0.9})
+    ]
+    assert "42" in said[0] and "30" in said[1] and said[0] != said[1]
 
 
 def test_the_table_of_claims_can_be_searched_in_both_languages():

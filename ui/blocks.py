@@ -36,6 +36,7 @@ from ui.own_prices import own_prices
 from ui.rows import rows
 from ui.searches import Begin, Search
 from ui.weights import scoring, weights
+from ui.worked import worked_examples
 
 PRINT_STYLE = Path(__file__).resolve().parents[1] / "assets" / "print.css"
 CHART_CONFIG = {"displaylogo": False, "modeBarButtons": [["toImage"]]}
@@ -151,6 +152,10 @@ class Page:
         with self._fold(f"{self.name}.weights", self.text(f"{self.name}.weights")) as fold:
             if fold.open:
                 weights(items, self.text)
+
+    def worked_examples(self) -> None:
+        """The calculable claims, with every number to move."""
+        worked_examples(self.text)
 
     @cached_property
     def brief(self) -> Brief:

@@ -1,6 +1,8 @@
 """The audit of the articles: every claim with its verdict, worked examples, and the articles' matrix of providers."""
 
-from gpudash.claims import claims, worked_examples
+from collections.abc import Mapping
+
+from gpudash.claims import WorkedExample, claims, worked_examples
 from gpudash.figures._table import Table, table
 from gpudash.provider_matrix import ArticleColumn, article_matrix, capabilities
 from gpudash.result import Result
@@ -45,15 +47,27 @@ def worked(result: Result, text: Text) -> Table:
         (text("claims_page.column_id"), [example.claim.id for example, _ in rows]),
         (text("claims_page.column_claim"), [text.say(example.claim.claim) for example, _ in rows]),
         (text("claims_page.column_reading"), [text(f"claims_page.reading_{reading.name}") for _, reading in rows]),
-        (text("claims_page.column_gives"), [_gives(example, reading, text) for example, reading in rows]),
+        (text("claims_page.column_gives"), [_gives(example, reading.value, text) for example, reading in rows]),
     ]
     return table(text("claims_page.worked_title"), columns)
 
 
-def _gives(example, reading, text: Text) -> str:
+def _gives(example: WorkedExample, value: float, text: Text) -> str:
     if example.is_factor:
-        return text("claims_page.times", factor=text.number(reading.value, 3))
-    return text("claims_page.saves", share=text.percent(reading.value))
+        return text("claims_page.times", factor=text.number(value, 3))
+    if value < 0:
+        return text("claims_page.costs_more", share=text.percent(-value))
+    return text("claims_page.saves", share=text.percent(value))
+
+
+def outcome(example: WorkedExample, inputs: Mapping[str, float | bool], text: Text) -> str:
+    """What a claim gives with a reader's own numbers, and whether that is the printed figure."""
+    value = example.value(inputs)
+    verdict, gives = example.verdict(value), _gives(example, value, text)
+    if verdict is None:
+        return text("claims_page.outcome_rule", gives=gives)
+    printed = _gives(example, example.article_gives, text)
+    return text(f"claims_page.outcome_{verdict}", gives=gives, printed=printed)
 
 
 def article_matrix_table(result: Result, text: Text) -> Table:
