@@ -9,8 +9,11 @@ from starlette.middleware import Middleware
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from gpudash.errors import GpudashError
 from gpudash.scenario import Scenario
 from ui import observe, state
+from ui.fields import sentence
+from ui.literal import literal
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; style-src 'self' 'unsafe-inline'; "
@@ -59,17 +62,24 @@ ROUTES = [Route("/readyz", ready), Route("/healthz", healthy), Route("/metrics",
 
 
 def crashed(error: Exception) -> bool:
-    """A fault of the program is logged whole and shown as one sentence."""
+    """A fault of the program is logged and shown as one sentence; what keeps every page from being drawn says why."""
     observe.fault("page", error)
-    st.error(state.text()("frame.crashed"))
+    text = state.text()
+    st.error(literal(sentence(error, text)) if isinstance(error, GpudashError) else text("frame.crashed"))
     return True
 
 
 @asynccontextmanager
 async def warm_up(_app):
-    """One answer fills the caches; freezing what then lives spares every run a full collection."""
+    """One answer fills the caches; freezing what then lives spares every run a full collection.
+
+    Prices that cannot be read do not keep the server from starting: its pages and /healthz say what is wrong.
+    """
     observe.start()
-    state.Desk().answer(Scenario())
+    try:
+        state.Desk().answer(Scenario())
+    except GpudashError as error:
+        observe.fault("warm_up", error)
     gc.collect()
     gc.freeze()
     yield

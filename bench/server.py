@@ -48,12 +48,18 @@ class Server:
 
 
 @contextmanager
-def running() -> Iterator[Server]:
-    """A server that nobody has visited yet; it is stopped at the end, whatever happened."""
+def running(folder: Path = ROOT, log: Path = Path(os.devnull), **environment: str) -> Iterator[Server]:
+    """A server that nobody has visited yet; it is stopped at the end, whatever happened.
+
+    `folder` holds the program, `log` takes what it prints, `environment` is added to that of this process.
+    """
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", "app.py"]
     options = ["--server.port", str(port), "--server.address", "127.0.0.1"]
-    process = subprocess.Popen(command + options, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with log.open("wb") as printed:
+        process = subprocess.Popen(
+            command + options, cwd=folder, env=os.environ | environment, stdout=printed, stderr=subprocess.DEVNULL
+        )
     server = Server(port, process.pid)
     try:
         until_ready(server.address)

@@ -19,7 +19,7 @@ def checksums(folder: Path) -> dict[str, str]:
 def checksum_faults(folder: Path) -> Iterator[Message]:
     """Each file of a snapshot that is missing, not listed, or not what it was when its checksum was written."""
     try:
-        stated = read_yaml(folder / "origin.yaml")["files"]
+        stated = dict(read_yaml(folder / "origin.yaml")["files"])
     except (OSError, ValueError, yaml.YAMLError, KeyError, TypeError):
         yield Message.of("catalogue.origin_unreadable", snapshot=folder.name)
         return

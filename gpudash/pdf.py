@@ -11,6 +11,7 @@ from typing import Any
 from unicodedata import category
 
 from gpudash.brief import Brief, Part, as_read
+from gpudash.errors import GpudashError
 from gpudash.figures import overview
 from gpudash.figures._table import Table, table
 from gpudash.svg import svg
@@ -18,6 +19,11 @@ from gpudash.tables import DATA
 from gpudash.text import Text
 
 FONTS = DATA / "fonts"
+FONT_FILES = (
+    *("NotoSans-Regular.ttf", "NotoSans-Bold.ttf", "NotoSansSC-Regular.otf", "NotoSansSC-Bold.otf"),
+    *("NotoSansArabic-Regular.ttf", "NotoSansArabic-Bold.ttf", "NotoSansHebrew-Regular.ttf", "NotoSansHebrew-Bold.ttf"),
+    "signs.txt",
+)
 TEMPLATE = DATA / "brief" / "template.typ"
 STANDARDS = ["a-2a", "ua-1"]  # archivable, and readable by a screen reader; enforced when the file is made
 BOX = "□"  # stands for a sign that the fonts do not have
@@ -60,10 +66,21 @@ def _is_shapeless(sign: str) -> bool:
     return category(sign) in ("Cc", "Cf") or "\ufe00" <= sign <= "\ufe0f"
 
 
+def check_fonts() -> None:
+    """Raises GpudashError where a font is missing: with another, signs would be left out without a word."""
+    missing = [file for file in FONT_FILES if not (FONTS / file).exists()]
+    if missing:
+        raise GpudashError("brief.fonts_missing", files=missing)
+
+
 def brief_pdf(brief: Brief) -> bytes:
-    """The whole brief on A4 in the language of the brief; the same brief gives the same bytes."""
+    """The whole brief on A4 in the language of the brief; the same brief gives the same bytes.
+
+    Raises GpudashError where its fonts are missing.
+    """
     import typst
 
+    check_fonts()
     collected = datetime.fromisoformat(brief.result.snapshot).replace(tzinfo=UTC)
     return typst.compile(
         TEMPLATE.read_bytes(),

@@ -8,7 +8,7 @@ from gpudash.brief import Brief
 from gpudash.errors import GpudashError
 from gpudash.export_files import ACTIONS, DOCUMENTS
 from gpudash.figures._table import Table
-from gpudash.pdf import qr_svg
+from gpudash.pdf import check_fonts, qr_svg
 from gpudash.spreadsheet import table_csv
 from ui.fields import sentence
 from ui.literal import literal
@@ -24,9 +24,17 @@ TYPES = {
 
 
 def documents(brief: Brief) -> None:
-    """One button per document; the file is made after the click."""
-    for (ending, make), column in zip(DOCUMENTS.items(), st.columns(len(DOCUMENTS))):
+    """One button per document; the file is made after the click. A PDF without its fonts is refused at once."""
+    makers, refused = dict(DOCUMENTS), ""
+    try:
+        check_fonts()
+    except GpudashError as error:
+        refused = sentence(error, brief.text)
+        del makers[".pdf"]
+    for (ending, make), column in zip(makers.items(), st.columns(len(DOCUMENTS))):
         _button(column, brief, ending, lambda make=make: make(brief))
+    if refused:
+        st.caption(literal(refused))
 
 
 def document(brief: Brief, ending: str, key: str) -> None:

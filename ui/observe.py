@@ -95,10 +95,11 @@ def _note(scenario: Scenario, catalogue: Catalogue, outcome: str, seconds: float
 
 
 def fault(part: str, error: BaseException) -> None:
-    """Count a fault of the program and log where it happened."""
+    """Count a fault of the program and log where it happened; of a refusal also which one, without its values."""
     FAULTS.labels(part).inc()
     places = [f"{_within(frame.filename)}:{frame.lineno} {frame.name}" for frame in extract_tb(error.__traceback__)]
-    LOG.error("fault", extra={FACTS: _build() | {"part": part, "error": type(error).__name__, "places": places}})
+    kind = error.code if isinstance(error, GpudashError) else type(error).__name__
+    LOG.error("fault", extra={FACTS: _build() | {"part": part, "error": kind, "places": places}})
 
 
 @contextmanager
