@@ -4,6 +4,7 @@ import numpy as np
 
 from gpudash.at_load import LOADS, fleet_responses
 from gpudash.bands import at_levels
+from gpudash.contracts import sunk_usd
 from gpudash.energy import choice_energy
 from gpudash.finance import npv_usd, tax_usd
 from gpudash.frameworks import FrameworkScores
@@ -85,8 +86,8 @@ class Chooser:
             tco_usd=tco,
             npv_usd=float(npv_usd(net, finance.discount_rate_fraction)),
             tax_usd=tax_usd(float(net.sum()), finance.tax_fraction),
-            cost_per_million_tokens_usd=_per_million_tokens(known, tco),
-            cost_per_run_usd=tco / known.scenario.traffic.runs if known.is_training else None,
+            cost_per_million_tokens_usd=_per_million_tokens(known, tco + sunk_usd(known)),
+            cost_per_run_usd=(tco + sunk_usd(known)) / known.scenario.traffic.runs if known.is_training else None,
             cost_per_gpu_hour_usd=tco / (hours * gpus) if hours else 0.0,
             unused_commitment_usd=float(costs.unused_commitment_usd[candidate]),
             score=float(self.scores.scores[candidate]),
@@ -101,6 +102,7 @@ class Chooser:
             monthly_subscription_usd_per_hour=_number(offers.monthly_usd_per_hour[offer]),
             kwh_per_month=kwh,
             kgco2e_per_month=kgco2e,
+            contract_servers=int(costs.taken.servers[candidate]),
             other_regions=self.ordered.other_regions.get(candidate, ()),
         )
 

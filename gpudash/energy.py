@@ -44,7 +44,8 @@ def busy_server_hours(known, requests_per_s: float) -> np.ndarray:
 def choice_energy(known, costs, candidate: int, mix: Plan, requests_per_s: float) -> tuple[float | None, float | None]:
     """kWh and kg CO2e of the mean month of one candidate; None where the card's power or the grid is unknown.
 
-    `requests_per_s`: of one full server. Servers that are let go draw nothing; committed ones that serve nothing idle.
+    `requests_per_s`: of one full server. Servers that are let go draw nothing; committed ones, those bought
+    already among them, that serve nothing idle.
     Work repeated on spot counts. Where a provider publishes no power usage effectiveness, the industry's average stands
     in.
     """
@@ -58,8 +59,11 @@ def choice_energy(known, costs, candidate: int, mix: Plan, requests_per_s: float
     running = sum(served.values())
     repeated = 1 + served["spot"] / running * float(costs.prices.rework_fraction[candidate]) if running else 1.0
     idle_hours = _held_hours(mix) - sum(served[kind] for kind in COMMITMENTS)
-    busy = running if known.is_training else float(busy_server_hours(known, requests_per_s).sum())
-    kwh = server_kwh(known, rated_kw, running * repeated + idle_hours, busy * repeated) / months
+    bought_already = costs.taken.held_hours[candidate]
+    in_runs = running + costs.taken.served_hours[candidate]
+    busy = in_runs if known.is_training else float(busy_server_hours(known, requests_per_s).sum())
+    on_hours = running * repeated + idle_hours + bought_already
+    kwh = server_kwh(known, rated_kw, on_hours, busy * repeated) / months
     region = known.catalogue.regions.get((str(offers.provider[offer]), str(offers.region[offer])))
     pue = region.pue if region is not None and np.isfinite(region.pue) else known.catalogue.defaults[PUE].value
     return kwh * pue, None if region is None else kgco2e(kwh * pue, region.grid_gco2_per_kwh)

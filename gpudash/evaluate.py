@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpudash import energy
+from gpudash import contracts, energy
 from gpudash.assumptions import Known, assume, ledger, price_entries
 from gpudash.at_load import FleetResponses
 from gpudash.candidates import Gates, gate_before_sizing, gate_costs, gate_sizing
@@ -14,7 +14,7 @@ from gpudash.frameworks import FrameworkScores
 from gpudash.owned import owned
 from gpudash.path import walk_trees
 from gpudash.purchase_detail import purchase_detail
-from gpudash.reasons import result_warnings, versus, winner_reasons
+from gpudash.reasons import contract_warnings, result_warnings, versus, winner_reasons
 from gpudash.recommendation import ALTERNATIVES, Order, candidate_columns, order, pareto_ids, rank, ranking
 from gpudash.result import Choice, FrameworkRanking, Result
 from gpudash.scenario import Scenario
@@ -108,6 +108,7 @@ def evaluate(scenario: Scenario, catalogue: Catalogue, stages: Stages | None = N
         assumptions=(
             *ledger(known),
             *(() if focus is None else price_entries(known, choose(focus))),
+            *contracts.ledger(known),
             *stages.optional("energy", (), energy.ledger, known),
             *(own.assumptions if own else ()),
         ),
@@ -210,4 +211,4 @@ def _path(solved: Solved, first: int | None) -> dict:
 def _warnings(solved: Solved, winner: Choice | None, cheapest: Choice | None, first: int | None, stages: Stages):
     """The strongest first: what the answer lacks, what was assumed, what the choice itself asks to watch."""
     said = stages.optional("warnings", (), result_warnings, solved.known, solved.costs, winner, cheapest, first)
-    return stages.missing() + solved.known.warnings + said
+    return stages.missing() + solved.known.warnings + contract_warnings(solved.known) + said

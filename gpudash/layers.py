@@ -69,6 +69,30 @@ class Layers:
             periods_per_year=1,
         )
 
+    @property
+    def server_hours(self) -> float:
+        """Hours of all servers over all periods."""
+        return float((self.hours_above[:, 0] * self.repeats).sum())
+
+    def above(self, taken: np.ndarray) -> "Layers":
+        """What is left when the lowest `taken` servers of each period (before alike ones are merged) serve elsewhere.
+
+        Layer k of what is left is layer k + taken of the whole, in every period.
+        """
+        if not taken.any():
+            return self
+        period = np.repeat(np.arange(len(self.repeats)), self.repeats)
+        levels = np.unique(np.concatenate([self.stacked_servers - count for count in np.unique(taken)] + [[0]]))
+        levels = levels[(levels >= 0) & (levels < self.stacked_servers[-1])]
+        group = np.searchsorted(self.stacked_servers, levels[None, :] + taken[:, None], side="right") - 1
+        nothing = np.zeros((len(period), 1))
+        hours, firm_hours = (
+            np.take_along_axis(np.hstack([x[period], nothing]), group, axis=1) for x in (self.hours, self.firm_hours)
+        )
+        widths = np.diff(levels, append=self.stacked_servers[-1])
+        repeats = np.ones(len(period), dtype=int)
+        return Layers(widths, hours, firm_hours, repeats, self.year[period], self.periods_per_year)
+
     def split_at(self, server_count: int) -> "Layers":
         """The same layers with a boundary after the lowest `server_count` servers."""
         stacked = self.stacked_servers

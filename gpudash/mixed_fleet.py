@@ -75,13 +75,14 @@ class _Pair:
 
 
 def mixed_fleet(scenario: Scenario, catalogue: Catalogue, one_provider: bool = False) -> MixedFleet | None:
-    """The cheapest base and peak on two offers; None for training and where nothing is feasible.
+    """The cheapest base and peak on two offers; None for training, where nothing is feasible,
+    and beside servers bought already, which are a type of their own.
 
     `one_provider`: only pairs of one provider in one country. Raises what `evaluate` raises.
     """
     solved = solve(assume(scenario, catalogue))
     pool = _pool(solved)
-    if not len(pool) or solved.known.is_training:
+    if not len(pool) or solved.known.is_training or scenario.purchase.contracts:
         return None
     single = int(pool[0])
     best, tried = None, 0

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpudash.candidates import software_reason
+from gpudash.contracts import held_servers
 from gpudash.demand import Load, inference_servers
 from gpudash.energy import busy_server_hours, kgco2e, server_kwh
 from gpudash.finance import npv_usd, payback_months
@@ -136,7 +137,8 @@ def _work(solved, own: Sized, candidate: int, terms: Terms) -> _Work:
     taken = np.minimum(month_load.requests_per_s, elsewhere[:, None])
     share = taken.mean(axis=1) / month_load.requests_per_s.mean(axis=1)
     busy = busy_server_hours(known, float(own.requests_per_s[0]))
-    rest = service_layers(known, left, month_load.month_row)
+    held = held_servers(known, costs.rows[[candidate]])[0]
+    rest = service_layers(known, left, month_load.month_row).above(held)
     return _Work(stand, busy * share, float(np.average(share, weights=busy)), rest)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gpudash import contracts
 from gpudash.demand import longest_run_hours
 from gpudash.engines import is_measured
 from gpudash.extras import stand_in_warnings
@@ -32,6 +33,8 @@ def winner_reasons(known, winner: Choice, cheapest: Choice, feasible_count: int)
     if known.countries:
         wanted = tuple(Country(name) for name in known.scenario.requirements.countries)
         said.append(Message.of("reasons.residency", country=Country(winner.country), allowed=wanted))
+    if winner.contract_servers:
+        said.append(Message.of("reasons.bought_already", servers=winner.contract_servers, needed=winner.servers))
     kinds = [(kind, share) for kind, share in winner.purchase_split.items() if share > 0]
     said.extend(Message.of(f"reasons.bought_{kind}", share=Share(share)) for kind, share in kinds)
     if known.budget_usd_per_month is not None and winner.within_budget:
@@ -68,6 +71,13 @@ def versus(choice: Choice, winner: Choice) -> tuple[Message, ...]:
         said.append(Message.of("reasons.older_price", age=choice.price_age_days, winner_age=winner.price_age_days))
     said.append(Message.of("reasons.score_behind", score=choice.score * 100, winner_score=winner.score * 100))
     return tuple(said)
+
+
+def contract_warnings(known) -> tuple[Message, ...]:
+    """What is paid anyway, and contracts that no offer can use."""
+    if not known.scenario.purchase.contracts:
+        return ()
+    return (Message.of("contracts.sunk", usd=Usd(contracts.sunk_usd(known))), *contracts.warnings(known))
 
 
 def result_warnings(known, costs: Costs, winner, cheapest, candidate) -> tuple[Message, ...]:

@@ -115,6 +115,7 @@ class Choice:
     monthly_subscription_usd_per_hour: float | None
     kwh_per_month: float | None  # of the mean month; None where the card's power is unknown
     kgco2e_per_month: float | None  # None where the grid is unknown too
+    contract_servers: int = 0  # of the servers at the peak of month 1, those bought already
     other_regions: tuple[str, ...] = ()  # feasible offers of the same instance, dearer or equal
     reasons: tuple[Message, ...] = ()
 

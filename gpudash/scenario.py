@@ -140,6 +140,20 @@ class SavingsPlan(_Group):
     reserved_3y_discount_fraction: Annotated[float, Field(ge=0, le=0.95)] = 0.0
 
 
+class Contract(_Group):
+    """Servers bought already: so many of an instance (or cards of a GPU), for so many months more.
+
+    The price is per hour of one of what is counted.
+    """
+
+    provider: Name
+    instance_or_gpu: Name
+    count: Annotated[int, Field(ge=0, le=1_000_000)]
+    months_left: Annotated[int, Field(ge=0, le=120)]
+    usd_per_hour: Annotated[float, Field(ge=0, le=1e6)]
+    region: Name | None = None
+
+
 class Purchase(_Group):
     """How servers may be bought, and for how long."""
 
@@ -158,6 +172,7 @@ class Purchase(_Group):
         tuple[ProviderDiscount, ...], _pairs("provider", "discount_fraction"), Field(max_length=60)
     ] = ()
     savings_plans: Annotated[tuple[SavingsPlan, ...], Field(max_length=60)] = ()
+    contracts: Annotated[tuple[Contract, ...], Field(max_length=60)] = ()
 
 
 class Dataset(_Group):

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from gpudash.contracts import Taken, held_servers, still_needed
 from gpudash.demand import firm_servers, inference_servers, run_hours_per_month
 from gpudash.extras import Extras, extras_of, support_usd_per_month
 from gpudash.finance import npv_usd, tax_usd
@@ -58,6 +59,7 @@ class Costs:
     groups: tuple[Layers, ...]
     servers: np.ndarray  # at the peak of month 1
     last_servers: np.ndarray  # at the peak of the last month
+    taken: Taken  # by servers bought already; groups and costs are of what is left
     compute_usd: np.ndarray
     served_hours: dict[str, np.ndarray]
     unused_commitment_usd: np.ndarray
@@ -78,22 +80,26 @@ class Costs:
         prices = Prices(*(getattr(self.prices, field.name)[keep] for field in fields(Prices)))
         columns = {field.name: getattr(self, field.name)[keep] for field in fields(self) if field.type is np.ndarray}
         served = {kind: hours[keep] for kind, hours in self.served_hours.items()}
-        return replace(self, prices=prices, served_hours=served, **columns)
+        taken = Taken(*(getattr(self.taken, field.name)[keep] for field in fields(Taken)))
+        return replace(self, prices=prices, taken=taken, served_hours=served, **columns)
 
 
 def total_costs(known, shapes, sized, rows: np.ndarray) -> Costs:
     """The cheapest purchase mix of every candidate (`rows` of the offers) and all that comes with it."""
     groups, group_of, servers, last_servers = _demand_groups(known, sized, shapes.of_offer[rows])
-    return _costs(known, rows, groups, group_of, servers=servers, last_servers=last_servers)
+    groups, group_of, taken = still_needed(known, rows, groups, group_of)
+    return _costs(known, rows, groups, group_of, servers=servers, last_servers=last_servers, taken=taken)
 
 
 def costs_of_layers(known, offer: int, demand_layers: Layers) -> Costs:
     """The one offer as the only candidate, serving these layers: what is left for it when others serve a part."""
     peak = np.array([int(demand_layers.servers.sum())])
-    return _costs(known, np.array([offer]), (demand_layers,), np.zeros(1, dtype=int), servers=peak, last_servers=peak)
+    alone, taken = np.array([offer]), Taken.nothing(1)
+    group_of = np.zeros(1, dtype=int)
+    return _costs(known, alone, (demand_layers,), group_of, servers=peak, last_servers=peak, taken=taken)
 
 
-def _costs(known, rows: np.ndarray, groups: tuple[Layers, ...], group_of, *, servers, last_servers) -> Costs:
+def _costs(known, rows: np.ndarray, groups: tuple[Layers, ...], group_of, *, servers, last_servers, taken) -> Costs:
     prices = _prices(known, rows)
     compute, unused, creditable = (np.empty(len(rows)) for _ in range(3))
     served = {kind: np.empty(len(rows)) for kind in KINDS}
@@ -107,7 +113,7 @@ def _costs(known, rows: np.ndarray, groups: tuple[Layers, ...], group_of, *, ser
         for kind in KINDS:
             served[kind][members] = mixes.served_hours[kind]
     beside = _beside(known, rows, compute, creditable)
-    return Costs(rows, prices, group_of, groups, servers, last_servers, compute, served, unused, **beside)
+    return Costs(rows, prices, group_of, groups, servers, last_servers, taken, compute, served, unused, **beside)
 
 
 def mix_rules(known) -> dict:
@@ -160,10 +166,11 @@ def least_costs(known, shapes, sized, rows: np.ndarray) -> Costs:
     lowest = np.min(np.where(np.isnan(rates), np.inf, rates), axis=0, initial=np.inf)
     shape_of, shape_row = np.unique(shapes.of_offer[rows], return_inverse=True)
     hours, peak, last = (column[shape_row] for column in _needed(known, sized, shape_of))
+    hours = np.maximum(hours - held_servers(known, rows).sum(axis=1) * HOURS_PER_MONTH, 0.0)
     compute = np.where(np.isfinite(lowest), hours * (1 - _ROUNDING) * np.nan_to_num(lowest, posinf=0.0), np.inf)
     nobody, nothing = np.zeros(len(rows), dtype=int), {kind: np.zeros(len(rows)) for kind in KINDS}
     return Costs(
-        rows, prices, nobody, (), peak, last, compute, nothing, np.zeros(len(rows)),
+        rows, prices, nobody, (), peak, last, Taken.nothing(len(rows)), compute, nothing, np.zeros(len(rows)),
         **_beside(known, rows, compute, compute),
     )  # fmt: skip
 
@@ -384,4 +391,4 @@ def peak_usd_per_hour(costs: Costs) -> np.ndarray:
     """What a candidate costs in its busiest hour of month 1: all servers at the dearest rate it can be asked to pay."""
     rates = np.vstack([getattr(costs.prices, f"{kind}_usd_per_hour") for kind in ("on_demand", *COMMITMENTS)])
     rate = np.where(np.isnan(rates[0]), np.nanmax(np.nan_to_num(rates, nan=0.0), axis=0), rates[0])
-    return costs.servers * rate
+    return (costs.servers - costs.taken.servers) * rate
