@@ -142,7 +142,14 @@ class Catalogue:
 
 def snapshots(data: Path = DATA) -> tuple[str, ...]:
     """Dates of the price snapshots, oldest first."""
-    return tuple(sorted(folder.name for folder in (data / "prices").iterdir() if folder.is_dir()))
+    folder = data / "prices"
+    return _listed(folder, folder.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=8)
+def _listed(folder: Path, _changed_ns: int) -> tuple[str, ...]:
+    """Listed again when the folder has changed; pages ask for it many times."""
+    return tuple(sorted(entry.name for entry in folder.iterdir() if entry.is_dir()))
 
 
 def load_catalogue(snapshot: str | None = None, data: Path = DATA) -> Catalogue:

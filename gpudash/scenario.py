@@ -6,7 +6,7 @@ and date. What cannot be read (wrong type, out of bounds, unknown name) becomes 
 
 import difflib
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
@@ -354,6 +354,7 @@ def default(path: str) -> Any:
     return fields()[path].default
 
 
+@cache
 def bounds(path: str) -> tuple[float | None, float | None]:
     """Lowest and highest allowed number of an input (None: no bound)."""
     low = high = None
@@ -363,6 +364,7 @@ def bounds(path: str) -> tuple[float | None, float | None]:
     return low, high
 
 
+@cache
 def choices(path: str) -> tuple[str, ...]:
     """The allowed words of an input; empty for numbers and free text."""
     return _literals(fields()[path].annotation)
