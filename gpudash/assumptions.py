@@ -102,6 +102,8 @@ def assume(scenario: Scenario, catalogue: Catalogue) -> Known:
     warnings = [*_own_sheet_warnings(scenario, catalogue), *_struck_out_warnings(scenario, catalogue)]
     if work.output_tokens and model.family == "encoder":
         warnings.append(Message.of("sizing.encoder_output", title=model.title, tokens=work.output_tokens))
+    if work.long_context_tokens is not None and scenario.traffic.long_prompts_fraction > 0:
+        warnings.append(Message.of("prompt_routing.not_in_answer", tokens=work.context_tokens))
     per_month = {"month": 1, "year": MONTHS_PER_YEAR, "horizon": scenario.purchase.horizon_months}[budget.per]
     return Known(
         scenario=scenario,

@@ -73,6 +73,7 @@ class Workload(_Group):
     state_gb: Annotated[float, Field(ge=0, le=1000)] = 0.0
     engine: Name = "vllm"
     context_tokens: Annotated[int, Field(ge=1, le=10_000_000)] = 1000
+    long_context_tokens: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
     output_tokens: Annotated[int, Field(ge=0, le=1_000_000)] = 300
     ttft_ms: Annotated[float, Field(gt=0, le=600_000)] | None = _sourced("workload.ttft_ms")
     tpot_ms: Annotated[float, Field(gt=0, le=60_000)] | None = _sourced("workload.tpot_ms")
@@ -95,6 +96,7 @@ class Traffic(_Group):
     burst_factor: Annotated[float, Field(ge=1, le=100)] = 1.0
     growth_fraction_per_month: Annotated[float, Field(ge=-0.5, le=1)] = 0.0
     utc_offset_hours: Annotated[int, Field(ge=-12, le=14)] = 0
+    long_prompts_fraction: Fraction = 0.0
     prefix_cache_hit_fraction: Annotated[float, Field(ge=0, le=0.99)] = 0.0
     minimum_replicas: Annotated[int, Field(ge=0, le=1000)] = 1
     target_utilisation_fraction: Annotated[float, Field(ge=0.05, le=1)] = _sourced(

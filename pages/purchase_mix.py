@@ -1,7 +1,7 @@
 """Purchase mix: the cheapest split between committing, paying as you go and spot."""
 
 import ui
-from gpudash.figures import mixed_fleet, purchase_mix
+from gpudash.figures import mixed_fleet, prompt_routing, purchase_mix
 
 page = ui.begin("purchase_mix")
 page.title()
@@ -22,6 +22,9 @@ page.sentences(purchase_mix.savings_plans)
 page.sentences(purchase_mix.spot_terms)
 page.listed("section_published", purchase_mix.published_split)
 page.folded("mixed_fleet", mixed_fleet.side_by_side)
+page.section("section_prompts")
+page.fields("traffic.long_prompts_fraction", "workload.long_context_tokens", columns=2)
+page.sentences(prompt_routing.routing)
 page.section("section_contracts")
 page.rows("purchase.contracts")
 page.section("section_discounts")
