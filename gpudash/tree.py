@@ -86,6 +86,7 @@ class Node:
     keep: tuple[Condition, ...]
     branches: tuple[Branch, ...]
     source: str
+    claim: str | None  # the claim of the audit that the node stands on
     ours: bool
 
 
@@ -134,6 +135,7 @@ class Step:
     fell: np.ndarray
     because: Message | None
     source: str
+    claim: str | None
     ours: bool
 
 
@@ -229,6 +231,7 @@ def _step(tree: Tree, node: Node, branch: Branch, facts: Mapping, stays: tuple[n
         fell=fell,
         because=Message.of(f"tree.{tree.key}.{node.key}.fell", **counts, **limits) if len(fell) else None,
         source=node.source,
+        claim=node.claim,
         ours=node.ours or branch.ours,
     )
 
@@ -268,7 +271,9 @@ def _node(tree: str, key: str, row: Mapping) -> Node:
         raise GpudashError("tree.error_branches", tree=tree, node=key)
     if any((branch.go is None) == (branch.leaf is None) for branch in branches):
         raise GpudashError("tree.error_leads_nowhere", tree=tree, node=key)
-    return Node(key, row["fact"], numeric, _conditions(row), branches, row["source"], row.get("ours", False))
+    return Node(
+        key, row["fact"], numeric, _conditions(row), branches, row["source"], row.get("claim"), row.get("ours", False)
+    )
 
 
 def _branch_of(key: str, row: Mapping) -> Branch:

@@ -76,6 +76,16 @@ class Uncertainty:
     def fraction(self) -> float:
         return self.draws / self.total
 
+    def sampling_error(self, share: float) -> float:
+        """How far a share of the draws may lie from that of endlessly many, in nine of ten cases.
+
+        z √(p (1 − p) / n) with n draws and p as if z² more had been made, half of them with and half without.
+        Source: Agresti and Coull, Approximate is better than exact, 1998.
+        """
+        draws = self.draws + BAND**2
+        middle = (share * self.draws + BAND**2 / 2) / draws
+        return float(BAND * np.sqrt(middle * (1 - middle) / draws))
+
 
 def simulate(
     scenario: Scenario,

@@ -33,10 +33,11 @@ page.listed("section_warnings", overview.warnings)
 page.section("section_published")
 page.sentences(recommendation.agreement)
 page.section("section_tree")
+fell = recommendation.fallen_steps, recommendation.fallen_at
 page.tabs(
-    ours=lambda: page.figure(recommendation.our_tree),
-    five_steps=lambda: page.figure(recommendation.five_steps),
-    five_stages=lambda: page.figure(recommendation.five_stages),
+    ours=lambda: page.tree(recommendation.our_tree, recommendation.OURS, *fell),
+    five_steps=lambda: page.tree(recommendation.five_steps, recommendation.FIVE_STEPS, *fell),
+    five_stages=lambda: page.tree(recommendation.five_stages, recommendation.FIVE_STAGES, *fell),
 )
 page.folded_table(recommendation.steps)
 page.section("section_fallen")

@@ -5,7 +5,10 @@ import re
 import numpy as np
 import pytest
 
+from gpudash import Scenario, evaluate, load_catalogue
+from gpudash.claims import claims
 from gpudash.errors import GpudashError
+from gpudash.figures import recommendation
 from gpudash.tables import DATA, parse_yaml, read_columns
 from gpudash.text import LANGUAGES, Text
 from gpudash.tree import load_tree, tree_names, tree_of, walk
@@ -250,3 +253,25 @@ def test_a_node_that_no_branch_leads_to_is_refused():
     with pytest.raises(GpudashError) as refused:
         tree_of("small", small_tree("a: {below: 1, leaf: l}, b: {at_least: 1, leaf: l}", island))
     assert refused.value.code == "tree.error_unreached"
+
+
+def test_a_tree_stands_on_claims_of_the_audit():
+    known = {claim.id for claim in claims()}
+    named = {node.claim for name in tree_names() for node in load_tree(name).nodes.values() if node.claim}
+    assert named and named <= known
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_where_a_published_tree_loses_our_answer_the_claim_at_fault_is_named(language):
+    result = evaluate(Scenario(), load_catalogue())
+    five_steps, *_ = recommendation.agreement(result, Text(language))
+    assert "S1-31" in five_steps and Text(language)("claims.verdict_contradicted") in five_steps
+
+
+def test_whoever_fell_at_a_step_stands_there_with_a_reason():
+    result, text = evaluate(Scenario(), load_catalogue()), Text("en")
+    for name, steps in recommendation.fallen_steps(result, text).items():
+        for number in steps:
+            shown = recommendation.fallen_at(result, text, name, number)
+            assert len(shown) == len(result.path[name].steps[number].fell)
+            assert all(shown.columns[-1].values)

@@ -135,3 +135,10 @@ def test_the_drawn_speeds_fill_the_band_of_the_prediction():
     low, high = (end / sized.requests_per_s[works] for end in ends)
     assert low == pytest.approx(sized.speed_low[works], rel=0.1)
     assert high == pytest.approx(sized.speed_high[works], rel=0.1)
+
+
+def test_the_error_of_a_share_shrinks_with_the_root_of_the_draws_and_is_never_nothing():
+    few, many = (Uncertainty(draws, 1600, (), 0.0, ()) for draws in (100, 1600))
+    assert few.sampling_error(0.5) == pytest.approx(1.645 * 0.05, rel=0.02)  # z √(p (1 − p) / n)
+    assert few.sampling_error(0.5) / many.sampling_error(0.5) == pytest.approx(4, rel=0.02)
+    assert many.sampling_error(1.0) > 0

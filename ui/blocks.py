@@ -273,16 +273,33 @@ class Page:
         if chart is not None:
             self._draw_chart(chart, f"{self.name}.{function.__name__}", on_paper)
 
-    def _draw_chart(self, chart: Chart, key: str, on_paper: bool = False) -> None:
+    def tree(self, function: View, name: str, steps: View, fallen: Callable[[Result, Text, str, int], Table]) -> None:
+        """A decision tree; whoever fell at the step that was clicked, or chosen below it, stands in a table."""
+        chart, key = self.show(function), f"{self.name}.{name}"
+        if chart is None:
+            return
+        clicked = self._draw_chart(chart, key, on_select="rerun").selection.points
+        options, chosen, seen = self.show(steps)[name], f"{key}.step", f"{key}.clicked"
+        number = clicked[0]["customdata"] if clicked else None
+        if number != st.session_state.get(seen):
+            st.session_state[seen] = number
+            st.session_state[chosen] = number if number in options else None
+        label = literal(self.text(f"{self.name}.who_fell"))
+        step = st.selectbox(label, list(options), index=None, format_func=options.get, key=chosen)
+        if step is not None:
+            self._draw_titled_table(fallen(self.result, self.text, name, step), f"{key}.fallen")
+
+    def _draw_chart(self, chart: Chart, key: str, on_paper: bool = False, on_select: str = "ignore"):
         with st.container(key=f"{key}.block"):
             st.markdown("**" + literal(chart.title) + "**")
-            st.plotly_chart(chart.drawing, key=key, config=CHART_CONFIG, alt=chart.title)
+            drawn = st.plotly_chart(chart.drawing, key=key, config=CHART_CONFIG, alt=chart.title, on_select=on_select)
             if on_paper:
                 with st.container(key=f"{key}.on_paper"):
                     st.image(svg(chart.drawing), width="stretch", alt=chart.title)
             with st.container(horizontal=True):
                 st.caption(literal(chart.source))
                 self._as_table(chart.numbers, key)
+        return drawn
 
     def _as_table(self, numbers: Table, key: str) -> None:
         """The numbers of a chart, made when they are asked for."""

@@ -5,6 +5,7 @@ import textwrap
 import numpy as np
 import plotly.graph_objects as go
 
+from gpudash.claims import claims
 from gpudash.figures._choices import leading, price_source, short_name
 from gpudash.figures._money import money_of
 from gpudash.figures._table import Table, table
@@ -20,6 +21,7 @@ MAIN_LEFT, MAIN_RIGHT, SIDE_LEFT, SIDE_RIGHT = 0.0, 0.58, 0.64, 1.0
 LINE_PX, GAP_LINES, PADDING_LINES = 17, 2.2, 0.8
 WRAP = {"en": (30, 19), "zh": (15, 9)}  # characters per line: way taken, branch not taken; fits a phone
 WIDEST_EDGE_PX = 22
+HOVERED = (0.1, 0.3, 0.5, 0.7, 0.9)  # of the width of a box
 
 
 def our_tree(result: Result, text: Text) -> go.Figure | None:
@@ -46,18 +48,20 @@ def _tree(result: Result, name: str, text: Text) -> go.Figure | None:
         legend=False,
     )
     y = 0.0
-    for step in path.steps:
-        y = _draw_step(chart, step, y, path.steps[0].candidates_before, text)
+    for number, step in enumerate(path.steps):
+        y = _draw_step(chart, step, number, y, path.steps[0].candidates_before, text)
     outcome = _wrapped(text.say(path.outcome), WRAP[text.language][0])
     bottom = y - len(outcome) - PADDING_LINES
     _box(chart, left=MAIN_LEFT, right=MAIN_RIGHT, top=y, bottom=bottom, lines=outcome, colour=MAIN, filled=True)
     chart.update_xaxes(visible=False, range=[-0.01, 1.01])
     chart.update_yaxes(visible=False, range=[bottom - 0.2, 0.2], rangemode="normal")
-    chart.update_layout(height=int(LINE_PX * -bottom) + 20)
+    chart.update_layout(
+        height=int(LINE_PX * -bottom) + 20, meta=chart.layout.meta | {"columns": _step_columns(path, text)}
+    )
     return chart
 
 
-def _draw_step(chart: go.Figure, step: Step, top: float, all_candidates: int, text: Text) -> float:
+def _draw_step(chart: go.Figure, step: Step, number: int, top: float, all_candidates: int, text: Text) -> float:
     """One question with its answer, the branches not taken beside it, and the edge below; the next row's top."""
     main_width, side_width = WRAP[text.language]
     asked = [f"<b>{line}</b>" for line in _wrapped(text(step.question), main_width)]
@@ -80,7 +84,7 @@ def _draw_step(chart: go.Figure, step: Step, top: float, all_candidates: int, te
             quiet=True,
         )
         side_top = side_bottom - 0.15
-    _hover(chart, step, (top + bottom) / 2, text)
+    _hover(chart, step, number, (top + bottom) / 2, text)
     _edge(chart, step, bottom, all_candidates, text)
     return bottom - GAP_LINES
 
@@ -134,16 +138,18 @@ def _edge(chart, step: Step, top: float, all_candidates: int, text: Text) -> Non
     )
 
 
-def _hover(chart, step: Step, y: float, text: Text) -> None:
-    """An unseen point that answers with the margin, who fell, and the source."""
+def _hover(chart, step: Step, number: int, y: float, text: Text) -> None:
+    """Unseen points along a box that answer with the margin, who fell, and the source; a click names the step."""
     words = [text.say(message) for message in (step.margin_words, step.because) if message is not None]
     words.append(text("figures.tree_hover_source", source=step.source))
     chart.add_scatter(
-        x=[(MAIN_LEFT + MAIN_RIGHT) / 2],
-        y=[y],
+        x=[MAIN_LEFT + part * (MAIN_RIGHT - MAIN_LEFT) for part in HOVERED],
+        y=[y] * len(HOVERED),
         mode="markers",
         marker={"size": 40, "opacity": 0},
-        hovertext=["<br>".join(line for sentence in words for line in _wrapped(sentence, 60))],
+        unselected={"marker": {"opacity": 0}},
+        customdata=[number] * len(HOVERED),
+        hovertext=["<br>".join(line for sentence in words for line in _wrapped(sentence, 60))] * len(HOVERED),
         hoverinfo="text",
     )
 
@@ -159,7 +165,11 @@ def steps(result: Result, text: Text) -> Table | None:
 
 
 def _steps_table(path: Path, title: str, text: Text) -> Table:
-    columns = [
+    return table(title, _step_columns(path, text))
+
+
+def _step_columns(path: Path, text: Text) -> list[tuple]:
+    return [
         (text("recommendation.column_question"), [text(step.question) for step in path.steps]),
         (text("recommendation.column_answer"), [text(step.branch) for step in path.steps]),
         (text("recommendation.column_margin"), [_said(step.margin_words, text) for step in path.steps]),
@@ -168,7 +178,6 @@ def _steps_table(path: Path, title: str, text: Text) -> Table:
         (text("recommendation.column_because"), [_said(step.because, text) for step in path.steps]),
         (text("recommendation.column_source"), [step.source for step in path.steps]),
     ]
-    return table(title, columns)
 
 
 def _said(message, text: Text) -> str:
@@ -209,7 +218,55 @@ def _agreement(result: Result, path: Path, text: Text) -> str:
     if row in path.left:
         return text("recommendation.agrees", **said)
     lost = next(step for step in path.steps if row in step.fell)
-    return text("recommendation.differs", question=text(lost.question), because=_said(lost.because, text), **said)
+    differs = text("recommendation.differs", question=text(lost.question), because=_said(lost.because, text), **said)
+    return differs + " " + _at_fault(lost, text)
+
+
+def _at_fault(step: Step, text: Text) -> str:
+    """The claim that a step of a published tree stands on, with its verdict; or that the step is our own reading."""
+    claim = next((claim for claim in claims() if claim.id == step.claim), None)
+    if claim is None:
+        return text("recommendation.our_reading")
+    values = {"claim": text.say(claim.claim), "verdict": text(f"claims.verdict_{claim.verdict}")}
+    needed = text.say(claim.assumption) if claim.assumption else ""
+    return text("recommendation.at_fault", number=claim.id, needed=needed, **values).strip()
+
+
+def fallen_steps(result: Result, text: Text) -> dict[str, dict[int, str]]:
+    """Per tree the steps at which offers fell: the number of the step, its question and how many fell."""
+    return {
+        name: {
+            number: text("recommendation.fell_at", question=text(step.question), count=text.number(len(step.fell)))
+            for number, step in enumerate(path.steps)
+            if len(step.fell)
+        }
+        for name, path in result.path.items()
+    }
+
+
+def fallen_at(result: Result, text: Text, tree: str, number: int) -> Table:
+    """The offers that fell at one step of a tree; ours has a reason for each, a published one the same for all."""
+    step, offers, hardware = result.path[tree].steps[number], result.catalogue.offers, result.catalogue.hardware
+    reasons = dict(zip(result.rejected.offer_rows.tolist(), result.rejected.reason_of.tolist())) if tree == OURS else {}
+    sentences = [text.say(reason) for reason in result.rejected.reasons]
+    rows = step.fell.tolist()
+    common = _said(step.because, text)
+    columns = [
+        (text("recommendation.column_provider"), [str(offers.provider[row]) for row in rows]),
+        (text("recommendation.column_instance"), [str(offers.instance[row]) for row in rows]),
+        (text("recommendation.column_region"), [str(offers.region[row]) for row in rows]),
+        (text("recommendation.column_gpu"), [_cards(offers, hardware, row) for row in rows]),
+        (
+            text("recommendation.column_because"),
+            [sentences[reasons[row]] if row in reasons else common for row in rows],
+        ),
+    ]
+    title = text("recommendation.fell_at", question=text(step.question), count=text.number(len(rows)))
+    return table(title, columns, text("figures.tree_hover_source", source=step.source))
+
+
+def _cards(offers, hardware, row: int) -> str:
+    return f"{offers.gpus_per_server[row]:g} × {hardware.names[offers.gpu_row[row]]}"
 
 
 def alternatives(result: Result, text: Text) -> Table | None:

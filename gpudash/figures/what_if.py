@@ -112,7 +112,8 @@ def sureness(found: Uncertainty, result: Result, text: Text) -> list[str]:
     months, money = result.scenario.purchase.horizon_months, money_of(result, text)
     values = {"offer": _short(first.offer), "draws": text.number(found.draws)}
     key = "what_if.right" if "winner" in first.roles else "what_if.right_cheapest"
-    lines = [text(key, share=text.percent(first.right_fraction), **values)]
+    error = text.number(100 * found.sampling_error(first.right_fraction))
+    lines = [text(key, share=text.percent(first.right_fraction), error=error, **values)]
     if first.p50_usd is not None:
         low, middle, high = (money(usd / months) for usd in (first.p10_usd, first.p50_usd, first.p90_usd))
         lines.append(text("what_if.cost_band", low=low, middle=middle, high=high))
