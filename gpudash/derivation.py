@@ -7,6 +7,7 @@ import numpy as np
 
 from gpudash.assumptions import Known, assume, price_entries
 from gpudash.choice import served_tokens_per_month
+from gpudash.contracts import sunk_usd
 from gpudash.purchase_mix import KINDS
 from gpudash.result import Assumption, Choice, Result
 from gpudash.sizing import Shapes
@@ -38,7 +39,8 @@ class Derivation:
 
     usd_by_kind: dict[str, float]
     prices: tuple[Assumption, ...]  # list prices of a server, of the ways of buying that are used
-    gpu_hours: float  # of servers that work
+    contracts_usd: float  # what is bought already costs in the whole time; part of no total, but of the unit costs
+    gpu_hours: float  # of servers that work, but for those
     seconds: float  # of the whole time
     peak_requests_per_s: float | None  # of the first month, with the room for bursts
     capacity_requests_per_s: float | None  # of one server at the target utilisation
@@ -63,6 +65,7 @@ def derivation(result: Result) -> Derivation | None:
     return Derivation(
         usd_by_kind={kind: amount for kind, amount in usd.items() if amount},
         prices=price_entries(known, choice),
+        contracts_usd=sunk_usd(known),
         gpu_hours=choice.tco_usd / choice.cost_per_gpu_hour_usd if choice.cost_per_gpu_hour_usd else 0.0,
         seconds=len(months) * seconds_per_month,
         peak_requests_per_s=None if known.is_training else float(known.load.requests_per_s[0].max()),

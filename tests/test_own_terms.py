@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from gpudash import Scenario, evaluate, load_catalogue
+from gpudash.derivation import derivation
+from gpudash.figures.derivation import headline
 from gpudash.layers import layers
 from gpudash.purchase_mix import best_mix
 from gpudash.share import scenario_of_url, url
@@ -194,3 +196,12 @@ def test_the_bill_of_the_months_adds_up_beside_contracts():
     bill = result.tco[0]
     assert bill.total_usd == pytest.approx(result.recommendation.tco_usd)
     assert sum(month.total_usd for month in bill.months) == pytest.approx(result.recommendation.tco_usd)
+
+
+def test_the_formula_of_the_cost_of_a_token_names_what_is_bought_already():
+    result = with_contracts(HELD)
+    parts, choice = derivation(result), result.recommendation
+    assert (choice.tco_usd + parts.contracts_usd) / parts.output_tokens_m == pytest.approx(
+        choice.cost_per_million_tokens_usd
+    )
+    assert any("bought already" in line for lines in headline(result, Text("en")) for line in lines)

@@ -25,7 +25,8 @@ def rows(path: str) -> None:
     """
     text, held = state.text(), state.scenario().value(path)
     kind = _row_kind(path)
-    frame = pd.DataFrame([row.model_dump() for row in held], columns=list(kind.model_fields))
+    shown = [{name: "" if value is None else value for name, value in row.model_dump().items()} for row in held]
+    frame = pd.DataFrame(shown, columns=list(kind.model_fields))
     key = f"{path}.{hash(held)}"
     state.watch(key, partial(_take, state.desk(), path, text))
     st.data_editor(
@@ -66,7 +67,7 @@ def _take(desk: state.Desk, path: str, text: Text, edit: dict[str, Any]) -> None
     """Put an edit into the scenario; a fresh row is completed, so that it may be filled in cell by cell."""
     held = [row.model_dump() for row in desk.scenario.value(path)]
     for number, cells in edit["edited_rows"].items():
-        held[int(number)] |= cells
+        held[int(number)] |= {column: None if value == "" else value for column, value in cells.items()}
     kept = [row for number, row in enumerate(held) if number not in edit["deleted_rows"]]
     added = [_completed(path, cells, text("frame.new_row", number=len(kept) + 1)) for cells in edit["added_rows"]]
     state.change(desk, {path: [*kept, *added]}, blamed=path)
@@ -74,7 +75,7 @@ def _take(desk: state.Desk, path: str, text: Text, edit: dict[str, Any]) -> None
 
 def _completed(path: str, cells: dict[str, Any], name: str) -> dict[str, Any]:
     """A new row with its required cells filled: a name, zero for an amount."""
-    row = {column: value for column, value in cells.items() if value is not None}
+    row = {column: value for column, value in cells.items() if value not in (None, "")}
     for column, info in _row_kind(path).model_fields.items():
         if info.is_required():
             row.setdefault(column, info.annotation(0) if info.annotation in (float, int) else name)

@@ -82,6 +82,8 @@ def _unit(parts: Derivation, result: Result, text: Text) -> list[str]:
     """What a million tokens or a run costs, or what a server serves where neither is counted."""
     choice, money, months = leading(result), money_of(result, text), result.scenario.purchase.horizon_months
     total = money(choice.tco_usd)
+    if parts.contracts_usd:
+        total = text("derivation.with_contracts", total=total, contracts=money(parts.contracts_usd))
     if choice.cost_per_run_usd is not None:
         runs, usd = text.number(result.scenario.traffic.runs), money(choice.cost_per_run_usd)
         return [_sum(parts, result, text), text("derivation.runs", total=total, runs=runs, usd=usd)]
