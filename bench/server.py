@@ -48,12 +48,15 @@ class Server:
 
 
 @contextmanager
-def running(folder: Path = ROOT, log: Path = Path(os.devnull), **environment: str) -> Iterator[Server]:
+def running(
+    folder: Path = ROOT, log: Path = Path(os.devnull), port: int | None = None, **environment: str
+) -> Iterator[Server]:
     """A server that nobody has visited yet; it is stopped at the end, whatever happened.
 
-    `folder` holds the program, `log` takes what it prints, `environment` is added to that of this process.
+    `folder` holds the program, `log` takes what it prints, `environment` is added to that of this process; without a
+    `port` it takes a free one.
     """
-    port = free_port()
+    port = port or free_port()
     command = [sys.executable, "-m", "streamlit", "run", "app.py"]
     options = ["--server.port", str(port), "--server.address", "127.0.0.1"]
     with log.open("wb") as printed:

@@ -38,7 +38,7 @@ from ui.searches import Begin, Search
 from ui.weights import scoring, weights
 from ui.worked import worked_examples
 
-PRINT_STYLE = Path(__file__).resolve().parents[1] / "assets" / "print.css"
+PRINT_STYLE = Path(__file__).with_name("print.css")
 CHART_CONFIG = {"displaylogo": False, "modeBarButtons": [["toImage"]]}
 LINE_BREAK = "  \n"  # in Markdown
 METRICS_IN_A_ROW = 4

@@ -9,7 +9,7 @@ import gpudash
 from gpudash.catalogue import snapshots
 from gpudash.scenario import Scenario, fields
 from gpudash.text import LANGUAGES
-from ui import observe, state
+from ui import observe, sign_in, state
 from ui.fields import field, sentence
 from ui.literal import literal
 from ui.points import standing_at, starting_points
@@ -43,6 +43,7 @@ def main() -> None:
     st.html(ROOT / "ui/history.html", unsafe_allow_javascript=True)
     state.load()
     text = state.text()
+    sign_in.require(text)
     page = st.navigation(_pages(text), position="top")
     with st.sidebar:
         with st.container(horizontal=True, vertical_alignment="center", key="tools"):
@@ -50,6 +51,7 @@ def main() -> None:
             ways_back = st.container(horizontal=True, width="content", gap="small")
         _starting_points(text)
         _inputs()
+        sign_in.sign_out(text)
     try:
         with observe.drawing(page.url_path or DEFAULT):
             page.run()
