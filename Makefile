@@ -5,9 +5,9 @@ PORT ?= 8501
 PYTHON := .venv/bin/python
 digest = $(shell cat $(1) | cksum | cut -d ' ' -f 1)
 RUN_READY := .venv/ready-run-$(call digest,requirements.txt)
-TEST_READY := .venv/ready-test-$(call digest,requirements.txt requirements-dev.txt)
+TEST_READY := .venv/ready-test-$(call digest,requirements.txt requirements-sign-in.txt requirements-dev.txt)
 
-.PHONY: run test lint bench bench-ui load soak replicas accuracy readme fuzz
+.PHONY: run test lint bench bench-ui load soak replicas accuracy readme fuzz audit
 
 run: $(RUN_READY)
 	.venv/bin/streamlit run app.py --server.port $(PORT)
@@ -45,6 +45,17 @@ accuracy: $(TEST_READY)
 
 readme: $(RUN_READY)
 	$(PYTHON) -m docs.examples
+
+# Known weaknesses of what is installed to run it, and a list of all its parts (CycloneDX) in .audit/sbom.json. What could
+# not be asked about is no passed audit: it needs the network.
+audit: $(RUN_READY)
+	$(PYTHON) -m venv .audit/tools
+	.audit/tools/bin/python -m pip install --quiet -r requirements-audit.txt
+	$(PYTHON) -m venv .audit/run
+	.audit/run/bin/python -m pip install --quiet -r requirements.txt
+	.audit/tools/bin/cyclonedx-py environment .audit/run/bin/python --output-reproducible --output-file .audit/sbom.json
+	.audit/tools/bin/pip-audit --strict --progress-spinner off \
+		--path "$$(.audit/run/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
 
 # Hostile input, searched by coverage: make fuzz MINUTES=10 SEED=7 INPUTS=100000 TARGETS="link sheet"
 MINUTES ?= 1

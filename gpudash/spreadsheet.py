@@ -44,13 +44,18 @@ def csv_bytes(header: list[str], rows: list[list[Any]]) -> bytes:
 
 
 def table_csv(table: Table, brief: Brief) -> bytes:
-    """One table as it is on the screen, then its prices and the link to the decision."""
+    """One table as it is on the screen, then where it is from, its prices and the link to the decision."""
     rows = [list(row) for row in zip(*(column.values for column in table.columns))]
-    notes = [
-        [brief.text("brief.about_prices"), table.source or brief.prices],
-        [brief.text("brief.about_link"), brief.link],
-    ]
-    return csv_bytes([column.label for column in table.columns], [*rows, [], *notes])
+    return csv_bytes([column.label for column in table.columns], [*rows, [], *_origin(table, brief)])
+
+
+def _origin(table: Table, brief: Brief) -> list[list[str]]:
+    """What stands under a table, each line with its name: the table's own source, the prices, the link."""
+    named = {"prices": brief.prices, "link": brief.link}
+    lines = [[brief.text(f"brief.about_{name}"), words] for name, words in named.items()]
+    if table.source in ("", brief.prices):
+        return lines
+    return [[brief.text("export_files.column_source"), table.source], *lines]
 
 
 def brief_csv(brief: Brief) -> bytes:
@@ -132,8 +137,9 @@ def _sheet(book, part: Part, brief: Brief) -> None:
     last = len(part.table) + 1
     if part.summed:
         _totals(sheet, part.table, last, bold, brief)
-    for row, words in enumerate((part.table.source or brief.prices, brief.link), start=last + 3):
-        _write(sheet.cell(row, 1), words)
+    for row, line in enumerate(_origin(part.table, brief), start=last + 3):
+        for number, words in enumerate(line, start=1):
+            _write(sheet.cell(row, number), words)
 
 
 def _totals(sheet, table: Table, last: int, bold, brief: Brief) -> None:

@@ -27,7 +27,7 @@ from gpudash.flips import find_flips
 from gpudash.markdown import brief_markdown, escaped
 from gpudash.roadmap import commitments, first_day, kpis, reviews, stages
 from gpudash.share import scenario_of_url
-from gpudash.spreadsheet import BOM, brief_csv, brief_xlsx, safe_text
+from gpudash.spreadsheet import BOM, brief_csv, brief_xlsx, safe_text, table_csv
 from gpudash.tables import DATA, read_yaml
 from gpudash.text import LANGUAGES, Text
 from gpudash.uncertainty import draw
@@ -424,6 +424,24 @@ def test_a_spreadsheet_works_out_every_month_of_the_bill_from_quantities_and_rat
         assert float(row[total + 1]) == pytest.approx(tax, rel=1e-12)
     summed = rows[header + len(bill.months) + 1]
     assert float(summed[total]) == pytest.approx(money.amount(bill.total_usd), rel=1e-12)
+
+
+@pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not installed")
+def test_a_spreadsheet_program_reads_the_csv_of_a_table_as_numbers_with_the_same_totals(tmp_path):
+    brief = brief_of("bank-in-china", about__name=HOSTILE[1])
+    part = next(part for part in brief.parts if part.name == "months")
+    (tmp_path / "months.csv").write_bytes(table_csv(part.table, brief))
+    utf_8_with_commas = "--infilter=CSV:44,34,76,1,,0,false,true,false"
+    command = ["soffice", "--headless", f"-env:UserInstallation=file://{tmp_path / 'profile'}", utf_8_with_commas]
+    command += ["--convert-to", "xlsx", "--outdir", str(tmp_path / "out"), str(tmp_path / "months.csv")]
+    subprocess.run(command, check=True, capture_output=True, timeout=180)
+    header, *rows = load_workbook(tmp_path / "out" / "months.xlsx").active.iter_rows(values_only=True)
+    assert list(header) == [column.label for column in part.table.columns]
+    for number, total in enumerate(part.totals(brief.text)[1:], start=1):
+        assert sum(row[number] for row in rows[: len(part.table)]) == pytest.approx(total, rel=1e-12)
+    notes = dict(row[:2] for row in rows[len(part.table) + 1 :])
+    assert notes[brief.text("brief.about_prices")] == brief.prices
+    assert notes[brief.text("brief.about_link")] == brief.link
 
 
 @pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not installed")

@@ -10,7 +10,7 @@ SECTION = "auth"  # of the secrets; without it everybody may use the dashboard
 
 def require(text: Text) -> None:
     """End the run with a button to sign in, unless somebody is signed in or nobody has to be."""
-    if not _is_configured() or st.user.is_logged_in:
+    if not _is_configured() or st.user.get("is_logged_in"):
         return
     st.header(literal(text("frame.sign_in_title")), anchor=False)
     st.caption(literal(text("frame.sign_in_help")))
