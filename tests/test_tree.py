@@ -62,7 +62,7 @@ WALKS = [
     ("gpudash", {"kind": "training"}, {}, "recommended", [1]),
     ("gpudash", {"residency": True}, {"gate_residency": [False, True, True, True]}, "recommended", [1]),
     ("gpudash", {"residency": True}, {"gate_residency": NONE}, "no_region", []),
-    ("gpudash", {}, {"gate_residency": NONE}, "recommended", [1]),
+    ("gpudash", {}, {"gate_residency": NONE}, "no_region", []),
     ("gpudash", {}, {"gate_provider": NONE}, "no_provider", []),
     ("gpudash", {}, {"gate_requirements": NONE}, "no_requirements", []),
     ("gpudash", {}, {"gate_memory": NONE}, "no_memory", []),
@@ -275,3 +275,11 @@ def test_whoever_fell_at_a_step_stands_there_with_a_reason():
             shown = recommendation.fallen_at(result, text, name, number)
             assert len(shown) == len(result.path[name].steps[number].fell)
             assert all(shown.columns[-1].values)
+
+
+@pytest.mark.parametrize("changes", [{}, {"budget.amount": 500}, {"requirements.countries": ("EU",)}])
+def test_our_tree_counts_the_very_offers_that_the_gates_let_through(changes):
+    catalogue = load_catalogue()
+    result = evaluate(Scenario().with_values(changes), catalogue)
+    *_, scored = result.path["gpudash"].steps
+    assert scored.candidates_before == len(catalogue.offers) - len(result.rejected.offer_rows)

@@ -218,8 +218,8 @@ def _agreement(result: Result, path: Path, text: Text) -> str:
     if row in path.left:
         return text("recommendation.agrees", **said)
     lost = next(step for step in path.steps if row in step.fell)
-    differs = text("recommendation.differs", question=text(lost.question), because=_said(lost.because, text), **said)
-    return differs + " " + _at_fault(lost, text)
+    said |= {"question": text(lost.question), "because": _said(lost.because, text), "fault": _at_fault(lost, text)}
+    return text("recommendation.differs", **said)
 
 
 def _at_fault(step: Step, text: Text) -> str:
