@@ -10,10 +10,13 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from gpudash.errors import GpudashError
+from gpudash.figures import overview
 from gpudash.scenario import Scenario
+from gpudash.text import LANGUAGES
 from ui import observe, state
 from ui.fields import sentence
 from ui.literal import literal
+from ui.static_files import StaticFiles
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; style-src 'self' 'unsafe-inline'; "
@@ -71,13 +74,13 @@ def crashed(error: Exception) -> bool:
 
 @asynccontextmanager
 async def warm_up(_app):
-    """One answer fills the caches; freezing what then lives spares every run a full collection.
+    """One answer and its chart fill the caches; freezing what then lives spares every run a full collection.
 
     Prices that cannot be read do not keep the server from starting: its pages and /healthz say what is wrong.
     """
     observe.start()
     try:
-        state.Desk().answer(Scenario())
+        state.Desk().view(overview.cumulative_cost, Scenario(), LANGUAGES[0])
     except GpudashError as error:
         observe.fault("warm_up", error)
     gc.collect()
@@ -87,7 +90,7 @@ async def warm_up(_app):
 
 app = st.App(
     "ui/shell.py",
-    middleware=[Middleware(SecurityHeaders)],
+    middleware=[Middleware(SecurityHeaders), Middleware(StaticFiles)],
     routes=ROUTES,
     lifespan=warm_up,
     on_script_error=crashed,
