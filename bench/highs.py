@@ -9,17 +9,18 @@ from scipy.sparse import lil_array
 from gpudash.units import HOURS_PER_YEAR
 
 
-def highs_usd(demand, firm, periods_per_year, prices, cap=None, resale_fraction=0.0):
+def highs_usd(demand, firm, periods_per_year, prices, cap=None, resale_fraction=0.0, in_money=False):
     """The optimum by mixed-integer programming: counts of commitments, hourly on-demand and spot servers.
 
-    HiGHS answers within its own tolerances, so the whole counts it chose are priced again exactly.
+    HiGHS answers within its own tolerances, so the whole counts it chose are priced again exactly. `in_money`: the
+    1-year commitment is one in money, any part of a server's rate; then the answer is HiGHS' own.
     """
     periods, slots = demand.shape
     years = -(-periods // periods_per_year)
     year = np.arange(periods) // periods_per_year
     period_hours = HOURS_PER_YEAR / periods_per_year
     slot_hours = period_hours / slots
-    cost, top, covers = [], [], []  # of the commitments: price of the term, most servers, periods covered
+    cost, top, covers, whole = [], [], [], []  # of the commitments: price of the term, most servers, periods covered
     for name, term_hours, parts in (
         ("reserved_3y", 3 * HOURS_PER_YEAR, [np.arange(periods)]),
         ("reserved_1y", HOURS_PER_YEAR, [np.flatnonzero(year == y) for y in range(years)]),
@@ -30,6 +31,7 @@ def highs_usd(demand, firm, periods_per_year, prices, cap=None, resale_fraction=
             beyond_hours = term_hours - len(part) * period_hours
             cost.append(rate * (term_hours - resale_fraction * beyond_hours))
             top.append(demand.max())
+            whole.append(not (in_money and name == "reserved_1y"))
             covers.append(part)
     commitments, cells = len(cost), periods * slots
     spot, on_demand = prices["spot_usd_per_hour"], prices["on_demand_usd_per_hour"]
@@ -50,12 +52,14 @@ def highs_usd(demand, firm, periods_per_year, prices, cap=None, resale_fraction=
     high[2 * cells :] = np.inf if cap is None else cap
     answer = milp(
         cost,
-        integrality=np.arange(len(cost)) < commitments,
+        integrality=np.array(whole + [False] * (len(cost) - commitments)),
         bounds=Bounds(0, np.array(top, dtype=float)),
         constraints=LinearConstraint(rows.tocsr(), low, high),
         options={"mip_rel_gap": 0},
     )
     assert answer.success, answer.message
+    if in_money:
+        return answer.fun
     counts = np.rint(answer.x[:commitments])
     committed = np.zeros(periods)
     for count, part in zip(counts, covers):

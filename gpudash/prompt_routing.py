@@ -67,11 +67,12 @@ def has_long_prompts(scenario: Scenario) -> bool:
 def prompt_routing(scenario: Scenario, catalogue: Catalogue) -> PromptRouting | None:
     """Both groups at their cheapest; None where no prompts are long, for training, and where a group has no offer.
 
-    A cap on commitments counts for both groups together and would have to be split: None then, too. Raises what
-    `evaluate` raises.
+    A cap on commitments, or servers bought already, count for both groups together and would have to be split: None
+    then, too. Raises what `evaluate` raises.
     """
-    work, traffic, capped = scenario.workload, scenario.traffic, scenario.purchase.commitment_cap_servers is not None
-    if not has_long_prompts(scenario) or work.kind not in ("inference", "batch") or capped:
+    work, traffic, purchase = scenario.workload, scenario.traffic, scenario.purchase
+    is_shared = purchase.commitment_cap_servers is not None or purchase.contracts
+    if not has_long_prompts(scenario) or work.kind not in ("inference", "batch") or is_shared:
         return None
     lengths = (work.context_tokens, work.long_context_tokens)
     shares = (1 - traffic.long_prompts_fraction, traffic.long_prompts_fraction)

@@ -13,3 +13,4 @@ if not page.scenario.storage.datasets:
 page.figure(storage.before_and_after)
 page.explain("reading")
 page.table(storage.placements)
+page.sentences(storage.egress)

@@ -116,6 +116,11 @@ def test_the_months_of_the_bill_add_up_to_the_total(chat):
     assert sum(np.sum(bar.y) for bar in chart.data) == pytest.approx(chat.recommendation.tco_usd)
 
 
+def test_the_largest_kind_is_a_share_of_the_bill_before_credits():
+    mostly_paid = result_of({"finance": {"credit_usd": 1e9, "credit_share_fraction": 0.9}})
+    assert "100%" in tco.monthly_cost(mostly_paid, Text("en")).layout.title.text
+
+
 def test_the_cumulative_line_of_the_winner_ends_at_its_total(chat):
     winner = overview.cumulative_cost(chat, Text("en")).data[0]
     assert winner.y[-1] == pytest.approx(chat.recommendation.tco_usd)

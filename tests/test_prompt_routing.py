@@ -17,6 +17,8 @@ LONG = {
     "workload.ttft_ms": 6000,
 }
 
+CONTRACT = {"provider": "AWS", "instance_or_gpu": "L4", "count": 2, "usd_per_hour": 1.0, "months_left": 9}
+
 
 @pytest.fixture(scope="module")
 def catalogue():
@@ -63,7 +65,8 @@ def test_what_the_whole_shares_does_not_change_the_gain(catalogue):
         {"workload__long_context_tokens": None},
         {"workload__kind": "fine_tuning"},
         {"purchase__commitment_cap_servers": 3},
-        {"requirements__providers_in": ("nobody",)},
+        {"purchase__contracts": [CONTRACT]},
+        {"workload__model": "deepseek-v3", "requirements__gpus_in": ("T4",)},
     ],
 )
 def test_without_long_prompts_or_offers_there_is_nothing_to_route(catalogue, changes):

@@ -84,6 +84,17 @@ LIST = YEAR * 55.04  # 8 x H100, 60 % off for three years
 
 
 @pytest.mark.parametrize("batch", range(5))
+def test_with_a_commitment_in_money_the_mix_of_whole_servers_is_still_the_optimum(batch):
+    """HiGHS may commit to any part of a server's rate for a year; its own tolerance is 1e-7."""
+    rng = np.random.default_rng(400 + batch)
+    for _ in range(100):
+        demand, firm, periods_per_year, prices = random_case(rng, months_as_periods=True)
+        ours = best_mix(layers(demand, firm, periods_per_year=periods_per_year), **prices)
+        highs = highs_usd(demand, firm, periods_per_year, prices, in_money=True)
+        assert ours.total_usd[0] == pytest.approx(highs, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("batch", range(5))
 def test_where_the_rest_of_a_term_is_sold_the_mix_equals_the_mixed_integer_optimum(batch):
     rng = np.random.default_rng(300 + batch)
     for _ in range(100):

@@ -2,10 +2,11 @@
 
 import plotly.graph_objects as go
 
-from gpudash.figures._choices import price_source
+from gpudash.figures._choices import leading, price_source
 from gpudash.figures._money import money_of
 from gpudash.figures._table import Table, table
 from gpudash.figures._theme import CATEGORICAL, GREY, figure, marker, plain
+from gpudash.figures.tco import bill_of_leading
 from gpudash.result import Result
 from gpudash.scenario import Dataset
 from gpudash.text import Text
@@ -58,12 +59,26 @@ def placements(result: Result, text: Text) -> Table | None:
         (text("storage_page.column_size"), [dataset.size_gb for dataset, _, _ in rows], "number"),
         (text("storage_page.column_tier"), [tier for _, tier, _ in rows]),
         (
+            text("storage_page.column_price", currency=money.currency),
+            [money.amount(tier.usd_per_gb_month) for tier in placed.tiers],
+            "number",
+        ),
+        (
             text("storage_page.column_monthly", currency=money.currency),
             [money.amount(usd) for _, _, usd in rows],
             "number",
         ),
     ]
     return table(text("storage_page.placements_title"), columns, price_source(result, money, text))
+
+
+def egress(result: Result, text: Text) -> list[str]:
+    """What the data sent out costs a month; nothing where none is."""
+    amount_gb, choice, bill = result.scenario.storage.egress_gb_per_month, leading(result), bill_of_leading(result)
+    if not amount_gb or bill is None:
+        return []
+    usd = money_of(result, text)(bill.months[0].egress_usd)
+    return [text("storage_page.egress", gb=text.number(amount_gb), usd=usd, provider=choice.provider)]
 
 
 def _placed(result: Result) -> list[tuple[Dataset, str, float]]:

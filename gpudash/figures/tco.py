@@ -55,7 +55,7 @@ def monthly_cost(result: Result, text: Text) -> go.Figure | None:
         return None
     money, columns = money_of(result, text), by_kind(bill)
     largest = max(columns, key=lambda kind: columns[kind].sum())
-    share = columns[largest].sum() / bill.total_usd
+    share = columns[largest].sum() / sum(usd.sum() for usd in columns.values() if usd.sum() > 0)  # before credits
     chart = figure(
         text("figures.monthly", kind=cost_label(largest, text), share=text.percent(share)),
         source=price_source(result, money, text),
