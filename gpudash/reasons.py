@@ -17,13 +17,10 @@ def winner_reasons(known, winner: Choice, cheapest: Choice, feasible_count: int)
     if winner.id == cheapest.id:
         said.append(Message.of("reasons.cheapest", count=feasible_count))
     else:
-        more = winner.monthly_usd - cheapest.monthly_usd
-        said.append(
-            Message.of(
-                "reasons.best_score", framework=known.scenario.priorities.framework, count=feasible_count,
-                more=Usd(more), cheapest=cheapest.id,
-            )
-        )  # fmt: skip
+        framework = Message.of(f"scores.framework_{known.scenario.priorities.framework}")
+        more = Usd(winner.monthly_usd - cheapest.monthly_usd)
+        values = {"framework": framework, "count": feasible_count, "more": more, "cheapest": cheapest.id}
+        said.append(Message.of("reasons.best_score", **values))
     said.extend(_answer_times(known, winner))
     target = known.scenario.traffic.target_utilisation_fraction
     if winner.utilisation_fraction is not None and winner.utilisation_fraction < target:

@@ -285,7 +285,8 @@ class Page:
             st.session_state[seen] = number
             st.session_state[chosen] = number if number in options else None
         label = literal(self.text(f"{self.name}.who_fell"))
-        step = st.selectbox(label, list(options), index=None, format_func=options.get, key=chosen)
+        empty = self.text("frame.not_set")
+        step = st.selectbox(label, list(options), index=None, format_func=options.get, key=chosen, placeholder=empty)
         if step is not None:
             self._draw_titled_table(fallen(self.result, self.text, name, step), f"{key}.fallen")
 
