@@ -113,8 +113,8 @@ async def load(server: Server, sessions: int, moves: int, idle: int) -> None:
     held_mb = server.memory_mb()
     print(f"{len(crowd.sessions):6d}     sessions held, {idle} of them idle for {IDLE_S} s and more")
     print(f"{held_mb:6.0f} MB  memory of the server; {(held_mb - before_mb) / max(idle, 1):.2f} MB per idle session")
-    crowd.check()
     await crowd.leave()
+    crowd.check()
     print_faults(crowd)
 
 
@@ -132,8 +132,8 @@ async def soak(server: Server, sessions: int, minutes: float) -> None:
     later = samples[len(samples) // 2 :]
     slope_mb_per_s = np.polyfit(*zip(*later), 1)[0] if len(later) > 1 else float("nan")
     print(f"{slope_mb_per_s * 3600:+6.0f} MB  an hour, over the second half")
-    crowd.check()
     await crowd.leave()
+    crowd.check()
     print_faults(crowd)
 
 

@@ -378,6 +378,7 @@ class Page:
         found = [state.desk().search(begin, self.result.scenario) for _, begin, _ in self._searches]
         if not all(search.is_done for search in found):
             state.store()  # the address need not wait
+            searches.answered()
             _pause()
         for (place, begin, views), search in zip(self._searches, found):
             with place, self._surviving(begin.__name__):

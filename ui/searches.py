@@ -1,7 +1,9 @@
 """Long searches that show what they have found so far, go on where they stopped, and are made once for all sessions."""
 
 from collections.abc import Callable, Iterator
-from threading import Lock
+from contextlib import contextmanager
+from threading import Lock, get_ident
+from time import sleep
 
 from gpudash.catalogue import Catalogue
 from gpudash.scenario import Scenario
@@ -11,7 +13,23 @@ GLANCE_S = 0.05  # how often one that waits looks whether it is still wanted
 
 Begin = Callable[[Scenario, Catalogue], Iterator]
 
-_TURN = Lock()  # one step at a time on the whole server: however many search, who moves an input is answered soon
+# One step at a time on the whole server, and none is begun while somebody waits for an answer.
+_TURN = Lock()
+_ANSWERING: set[int] = set()  # the threads that somebody waits for
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """Somebody waits for this thread, until the end or until it has `answered`."""
+    _ANSWERING.add(get_ident())
+    try:
+        yield
+    finally:
+        answered()
+
+
+def answered() -> None:
+    _ANSWERING.discard(get_ident())
 
 
 class Search:
@@ -23,7 +41,8 @@ class Search:
 
     def step(self, glance: Callable[[], object] = lambda: None) -> None:
         """Take one step when it is our turn; until then `glance` is called now and then, and may give up by raising."""
-        while not _TURN.acquire(timeout=GLANCE_S):
+        while _ANSWERING or not _TURN.acquire(blocking=False):
+            sleep(GLANCE_S)
             glance()
         try:
             if not self.is_done:

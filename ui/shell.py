@@ -9,7 +9,7 @@ import gpudash
 from gpudash.catalogue import snapshots
 from gpudash.scenario import Scenario, fields
 from gpudash.text import LANGUAGES
-from ui import observe, sign_in, state
+from ui import observe, searches, sign_in, state
 from ui.fields import field, sentence
 from ui.literal import literal
 from ui.points import standing_at, starting_points
@@ -151,4 +151,5 @@ def _footer(text) -> None:
     )
 
 
-main()
+with searches.answering():
+    main()
