@@ -11,14 +11,14 @@ from gpudash.model import (
     params_of_geometry,
     precision_names,
 )
-from gpudash.tables import DATA, read_rows
+from gpudash.tables import DATA, read_columns, read_rows
 
 # The count of these needs parts that the geometry columns do not hold: cross-attention, a vision tower, latent
 # projections, shared experts or experts in every other layer.
 NOT_DECODER_SHAPED = {
     "t5-small", "t5-base", "t5-large", "t0-3b", "mt0-xxl", "whisper-large", "whisper-medium", "whisper-small",
     "llama-4-scout", "llama-4-maverick", "gemma-3-4b", "gemma-3-12b", "minimax-text-01",
-    "nemotron-3-nano",
+    "nemotron-3-nano", "qwen2.5-vl-7b", "qwen3-vl-8b", "glm-4v-9b", "internvl3-78b",
 }  # fmt: skip
 
 
@@ -171,3 +171,16 @@ def test_a_geometry_that_contradicts_itself_is_refused_with_a_sentence(given):
     with pytest.raises(GpudashError) as refusal:
         custom_model(**given)
     assert len(str(refusal.value)) > 40
+
+
+@pytest.mark.parametrize("table", ["inference", "training", "memory", "deployments"])
+def test_every_model_of_the_measured_rows_is_known_by_name_or_refused_with_its_neighbours(table):
+    names = sorted(set(read_columns(DATA / "measured" / f"{table}.csv")["model"]))
+    unknown = []
+    for name in names:
+        try:
+            load_model(name)
+        except GpudashError as error:
+            unknown.append(name)
+            assert error.values["nearest"]
+    assert unknown in ([], ["Kimi-K3"])  # of which nobody says how many parameters a token uses
