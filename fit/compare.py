@@ -26,6 +26,7 @@ from pathlib import Path
 import numpy as np
 
 from gpudash.catalogue import load_catalogue
+from gpudash.engines import undated
 from gpudash.memory_setups import read_set_ups
 from gpudash.model import Model, load_model, load_precision, read_parameters
 from gpudash.tables import DATA, numbers, read_columns, read_rows
@@ -567,7 +568,7 @@ def memory_tables(measured_gb: np.ndarray, is_serving: np.ndarray, errors: dict[
 
 def _kinds(labels: dict[str, np.ndarray], rows: np.ndarray) -> dict[str, np.ndarray]:
     phase, engine, vendor = (labels[name][rows] for name in ("phase", "engine", "vendor"))
-    tuned = (vendor == "NVIDIA") & np.isin(engine, ("tensorrt-llm", "vllm"))
+    tuned = (vendor == "NVIDIA") & np.isin(list(map(undated, engine)), ("tensorrt-llm", "vllm"))
     return {
         "all": np.ones(len(rows), dtype=bool),
         "whole requests, TensorRT-LLM and vLLM on NVIDIA": tuned & (phase == "end_to_end"),

@@ -12,7 +12,7 @@ from scipy.optimize import least_squares
 
 from gpudash.bands import SIGMAS
 from gpudash.catalogue import load_catalogue
-from gpudash.engines import EngineParameters
+from gpudash.engines import EngineParameters, undated
 from gpudash.speed_rows import SetUps, predict, read_set_ups, row_sigma_log
 from gpudash.tables import DATA, numbers, read_columns
 
@@ -25,11 +25,13 @@ RANDOM_STATE = 20261130
 SOURCE = "fitted by fit/inference.py to data/measured/inference.csv"
 AS_OF = "2026-11-30"
 ROWS_OF_A_BAND = 50  # our choice: with fewer the band is that of an engine nobody measured
-FEWEST_ROWS = 10  # a class with fewer is not fitted by itself
+FEWEST_ROWS = 6  # a class with fewer is not fitted by itself
 # In rows of a 10 % miss. The starting values are those of vLLM and TensorRT-LLM on NVIDIA: with the strong pull a whole
 # source left out is predicted twice as well (10 % instead of 18 % median) for one point on random rows. Others differ.
 WEAK_PULL, STRONG_PULL = 20, 330
-FITTED = tuple(field.name for field in fields(EngineParameters) if not field.name.startswith("sigma"))
+PRECISE = 1e-6  # the search ends where a step changes the sum of squares by less than this share
+NOT_FITTED = ("accumulates_in_16_bit", "sigma_log", "sigma_log_without_link", "sigma_log_new_card")
+FITTED = tuple(field.name for field in fields(EngineParameters) if field.name not in NOT_FITTED)
 
 
 @dataclass(frozen=True)
@@ -42,23 +44,42 @@ class EngineClass:
     of_engines: tuple[str, ...] = ()  # where the rows of several engines stand for an unknown one
     of_vendors: tuple[str, ...] = ()
     pull: float = WEAK_PULL
+    accumulates_in_16_bit: bool = False
+    seen_with: tuple[str, ...] = ()  # engines whose cards count as measured; the engine itself where empty
 
     @property
     def key(self) -> tuple[str, str, str]:
         return self.engine, self.vendor, self.cards
 
     def rows(self, set_ups: SetUps) -> np.ndarray:
-        engines, vendors = self.of_engines or (self.engine,), self.of_vendors or (self.vendor,)
-        chosen = np.isin(set_ups.engine, engines) & np.isin(set_ups.vendor, vendors)
+        return np.isin(set_ups.engine, self.of_engines or (self.engine,)) & self._of_cards(set_ups)
+
+    def _of_cards(self, set_ups: SetUps) -> np.ndarray:
+        chosen = np.isin(set_ups.vendor, self.of_vendors or (self.vendor,))
         if not self.cards:
             return chosen
         return chosen & ((np.array(set_ups.architecture) == self.cards) | (np.array(set_ups.gpu) == self.cards))
 
+    def seen_gpus(self, measured: "Measured", rows: np.ndarray) -> set[str]:
+        """Cards that were measured with this very engine; for an unknown engine those of all its rows."""
+        if self.engine != "unknown":
+            rows = np.isin(measured.labels["engine"], self.seen_with or (self.engine,))
+            rows &= self._of_cards(measured.set_ups)
+        return set(measured.labels["gpu"][rows])
+
+    def fit(self, measured: "Measured", near: EngineParameters | None = None) -> EngineParameters:
+        """The parameters that predict these rows best, searched from those of nearly the same rows where given."""
+        return fit_rows(measured, self.pull, float(self.accumulates_in_16_bit), near)
+
 
 NVIDIA, AMD, INTEL = "NVIDIA", "AMD", "Intel"
 TUNED = ("tensorrt-llm", "vllm", "sglang", "lmdeploy", "deepspeed", "unknown")
+TUNED_2024 = (*TUNED, "vllm-2024")
 CLASSES = (
-    EngineClass("vllm", NVIDIA, pull=STRONG_PULL),
+    # What vLLM reaches differs by year: before its CUDA graphs, before its V1 engine of January 2025, and today.
+    EngineClass("vllm-2023", NVIDIA),
+    EngineClass("vllm-2024", NVIDIA, pull=STRONG_PULL),
+    EngineClass("vllm", NVIDIA, pull=STRONG_PULL, seen_with=("vllm", "vllm-2024")),
     # Tuned submissions to MLPerf in 2025 are three to four times as fast as the independent runs of 2024: both stay.
     EngineClass("vllm", AMD, pull=STRONG_PULL),  # all rows at one load: they tell one figure, not twelve
     EngineClass("vllm-2024", AMD, "CDNA 3"),
@@ -71,12 +92,12 @@ CLASSES = (
     EngineClass("lmdeploy", NVIDIA),
     EngineClass("deepspeed", NVIDIA),
     EngineClass("deepspeed", INTEL),
-    EngineClass("llama.cpp", NVIDIA),
+    EngineClass("llama.cpp", NVIDIA, accumulates_in_16_bit=True),  # cuBLAS in COMPUTE_16F, packed weights by int8
     EngineClass("eager", NVIDIA),
-    EngineClass("unknown", NVIDIA, of_engines=TUNED),
+    EngineClass("unknown", NVIDIA, of_engines=TUNED_2024),
     EngineClass("unknown", AMD, of_engines=TUNED),
     EngineClass("unknown", INTEL, of_engines=TUNED),
-    EngineClass("unknown", "any", of_engines=(*TUNED, "vllm-2024"), of_vendors=(NVIDIA, AMD, INTEL)),
+    EngineClass("unknown", "any", of_engines=TUNED_2024, of_vendors=(NVIDIA, AMD, INTEL)),
 )
 
 
@@ -109,24 +130,27 @@ def read_measured() -> Measured:
     return Measured(set_ups, value, labels).take(usable)
 
 
-def fit_class(measured: Measured, pull_rows: float = WEAK_PULL) -> EngineParameters:
-    """The parameters that predict these rows best."""
+def fit_rows(
+    measured: Measured, pull_rows: float, accumulates_in_16_bit: float = 0.0, near: EngineParameters | None = None
+) -> EngineParameters:
     table = read_columns(START)
     start, lowest, highest, pull = (numbers(table[n], START, n) for n in ("start", "lowest", "highest", "pull"))
     order = [table["parameter"].index(name) for name in FITTED]
     start, lowest, highest, pull = (np.asarray(values)[order] for values in (start, lowest, highest, pull))
     log_value, strength = np.log(measured.value), pull * pull_rows
 
+    def parameters(logs) -> EngineParameters:
+        unknown = dict.fromkeys(NOT_FITTED, np.nan) | {"accumulates_in_16_bit": accumulates_in_16_bit}
+        return EngineParameters(**dict(zip(FITTED, np.exp(logs))), **unknown)
+
     def residuals(logs):
-        miss = (np.log(predict(measured.set_ups, _parameters(logs))) - log_value) / SOFT_FROM_LOG
+        miss = (np.log(predict(measured.set_ups, parameters(logs))) - log_value) / SOFT_FROM_LOG
         soft = np.sign(miss) * np.sqrt(2 * (np.sqrt(1 + miss**2) - 1))
         return np.concatenate([soft, strength * (logs - np.log(start))])
 
-    return _parameters(least_squares(residuals, np.log(start), bounds=(np.log(lowest), np.log(highest))).x)
-
-
-def _parameters(logs) -> EngineParameters:
-    return EngineParameters(*np.exp(logs), *[np.nan] * (len(fields(EngineParameters)) - len(FITTED)))
+    low, high = np.log(lowest), np.log(highest)
+    first = np.clip(np.log([getattr(near, name) for name in FITTED] if near else start), low, high)
+    return parameters(least_squares(residuals, first, bounds=(low, high), ftol=PRECISE).x)
 
 
 def held_out_log_errors(measured: Measured, groups: np.ndarray) -> np.ndarray:
@@ -135,10 +159,7 @@ def held_out_log_errors(measured: Measured, groups: np.ndarray) -> np.ndarray:
     A class is fitted anew without the group; where nothing of a class is left, the row is predicted as the product
     would predict an engine nobody measured.
     """
-    whole = {
-        engine_class.key: fit_class(measured.take(rows), engine_class.pull)
-        for engine_class, rows in _class_rows(measured)
-    }
+    whole = {engine_class.key: engine_class.fit(measured.take(rows)) for engine_class, rows in _class_rows(measured)}
     errors = np.full(len(measured.value), np.nan)
     for group in np.unique(groups):
         held, kept = groups == group, {}
@@ -146,7 +167,7 @@ def held_out_log_errors(measured: Measured, groups: np.ndarray) -> np.ndarray:
             if not (rows & held).any():
                 kept[engine_class.key] = whole[engine_class.key]
             elif (rows & ~held).sum() >= FEWEST_ROWS:
-                kept[engine_class.key] = fit_class(measured.take(rows & ~held), engine_class.pull)
+                kept[engine_class.key] = engine_class.fit(measured.take(rows & ~held), whole[engine_class.key])
         errors[held] = log_errors(measured.take(held), kept)
     return errors
 
@@ -160,8 +181,9 @@ def log_errors(measured: Measured, by_class: dict) -> np.ndarray:
 
 
 def _looked_up(by_class, engine, vendor, architecture, gpu):
-    keys = ((engine, vendor, gpu), (engine, vendor, architecture), (engine, vendor, ""), ("unknown", vendor, ""))
-    return next((by_class[key] for key in keys if key in by_class), by_class["unknown", "any", ""])
+    keys = [(engine, vendor, cards) for engine in (engine, undated(engine)) for cards in (gpu, architecture, "")]
+    keys += [("unknown", vendor, ""), ("unknown", "any", "")]
+    return next(by_class[key] for key in keys if key in by_class)
 
 
 def _class_rows(measured: Measured):
@@ -196,7 +218,7 @@ def bands(measured: Measured) -> dict[tuple, dict[str, float]]:
     by_fold = held_out_log_errors(measured, random_folds(len(measured.value)))
     by_gpu = held_out_log_errors(measured, labels["gpu"])
     over_pcie = (set_ups.tensor_parallel > 1) & ~set_ups.cards.has_fast_link(set_ups.tensor_parallel)
-    tuned_nvidia = np.isin(labels["engine"], TUNED) & (labels["vendor"] == NVIDIA)
+    tuned_nvidia = np.isin(labels["engine"], TUNED_2024) & (labels["vendor"] == NVIDIA)
     new_engine = sigma_of(_left_out_log_errors(measured.take(tuned_nvidia), "engine"))
     new_card = {vendor: sigma_of(by_gpu[labels["vendor"] == vendor]) for vendor in np.unique(labels["vendor"])}
     found = {}
@@ -222,7 +244,7 @@ def _left_out_log_errors(measured: Measured, label: str) -> np.ndarray:
     for group in np.unique(groups):
         held = groups == group
         part = measured.take(held)
-        errors[held] = np.log(part.value / predict(part.set_ups, fit_class(measured.take(~held))))
+        errors[held] = np.log(part.value / predict(part.set_ups, fit_rows(measured.take(~held), WEAK_PULL)))
     return errors
 
 
@@ -234,9 +256,8 @@ def main():
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow((*header, "row_count", "measured_gpus", "source", "as_of"))
         for engine_class, rows in _class_rows(measured):
-            fitted = replace(fit_class(measured.take(rows), engine_class.pull), **band[engine_class.key])
-            own = rows & ((measured.labels["engine"] == engine_class.engine) | (engine_class.engine == "unknown"))
-            seen = "; ".join(sorted(set(measured.labels["gpu"][own])))
+            fitted = replace(engine_class.fit(measured.take(rows)), **band[engine_class.key])
+            seen = "; ".join(sorted(engine_class.seen_gpus(measured, rows)))
             values = (f"{getattr(fitted, field.name):.4g}" for field in fields(EngineParameters))
             writer.writerow((*engine_class.key, *values, rows.sum(), seen, SOURCE, AS_OF))
 

@@ -55,6 +55,13 @@ that depend on the version or on pictures (the room an engine keeps for the larg
 that a publisher runs with more than nine tenths of the card. Training: the statement names neither the batch, nor the
 length, nor how the work was spread. Most set-ups that were refused and are not called impossible are called tight: the
 limit lies inside the band. The others are training runs whose settings were not told.
+
+Refused set-ups that are not called impossible, one by one. What would have to be known: the room an engine keeps for
+the largest picture (Qwen2.5-VL), the padding of packed weights (gpt-oss on Hopper), how many real bytes a "FP8" file
+holds (Laguna), what a pipeline's first and last stage hold beside their layers (DeepSeek-V3 over 32 cards), and the
+settings of the training runs. A rule for each would be a rule for one row. Whole gradients with ZeRO-2, which the
+estimate in DeepSpeed's documentation counts, would explain two of them, but contradict the measured runs of Qwen-7B on
+two cards (69.6 GB each; whole gradients would ask for 7.7 GB more).
 """
 WRITTEN_BELOW = "# Everything below is written by fit/memory.py.\n"
 
@@ -238,6 +245,7 @@ def tables() -> list[str]:
         *("## Fits or does not fit", VERDICTS_NOTE, *_verdict_table(by_way), ""),
         *_verdict_group_table(by_way["random fifths held out"]),
         MISSES_NOTE,
+        *_refused_table(),
     ]
 
 
@@ -288,6 +296,22 @@ def _verdict_group_table(held_out: Verdicts) -> list[str]:
     header = "rows | agree | refused rows | of them called fits | called fits or tight"
     lines = [f"| rows of (random fifths held out) | {header} |", "| --- | ---: | ---: | ---: | ---: | ---: |"]
     return lines + [f"| {name} | {_agreement(held_out, rows)} |" for name, rows in groups.items()]
+
+
+def _refused_table() -> list[str]:
+    """The rows that somebody refused and that are called fits or tight."""
+    columns, hardware = read_columns(DEPLOYMENTS), load_catalogue().hardware
+    fits = fit_rows(columns, hardware)
+    header = "task | model | weights | cards | engine | called | GB of a card needed | stated"
+    lines = [f"| {header} |", "| --- | --- | --- | --- | --- | --- | ---: | --- |"]
+    for index, word in enumerate(fits.predicted_verdict):
+        row = {name: cells[index] for name, cells in columns.items()}
+        if row["verdict"] == "does_not_fit" and word in ("fits", "tight"):
+            usable = hardware.usable_gb[hardware.index(row["gpu"])]
+            cells = [row["task"], row["model"], row["weights_precision"], f"{row['gpu_count']} x {row['gpu']}"]
+            cells += [row["engine"], word, f"{fits.predicted_gb[index]:.1f} of {usable:.1f}"]
+            lines.append(f"| {' | '.join([*cells, row['statement_in_our_words']])} |")
+    return lines
 
 
 def _agreement(verdicts: Verdicts, rows: np.ndarray) -> str:

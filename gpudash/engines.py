@@ -11,6 +11,7 @@ from gpudash.errors import GpudashError
 from gpudash.tables import DATA, numbers, read_columns
 
 UNKNOWN = "unknown"
+NVIDIA = "NVIDIA"  # the one vendor on whose cards every engine was measured
 # A card of about the median of the measured rows, for which the fractions below hold as they stand. Another choice
 # only changes the fractions, not the predictions.
 REFERENCE_TFLOPS = 500
@@ -32,11 +33,14 @@ class EngineParameters:
     compute_4bit_fraction: float
     compute_exponent: float
     prefill_fraction: float  # compute reached in prefill, relative to decode
+    prefill_attention_fraction: float  # by attention between the tokens of a prompt, relative to dense operations
+    unpacked_fraction: float  # of the compute, with weights stored narrower than the arithmetic
     decode_attention_fraction: float  # of the 16-bit peak, by attention of single tokens
     layer_s: float  # fixed time per layer and step
     layer_doubling_s: float  # more of it per doubling of the GPUs in tensor parallel
     request_s: float  # fixed time per request and step
     link_fraction: float
+    accumulates_in_16_bit: float  # 1: sums in 16 bit too, which GeForce cards do at twice the speed; else 0
     sigma_log: float
     sigma_log_without_link: float  # several GPUs over PCIe only
     sigma_log_new_card: float  # cards of which the fit saw no row
@@ -93,10 +97,15 @@ def _spelling(name: str) -> str:
 
 def engine_names() -> tuple[str, ...]:
     """Engines that a user may name, in the order of data/engines.csv: those of today."""
-    return tuple(dict.fromkeys(engine for engine, _, _ in _engine_table() if not _OF_A_YEAR.search(engine)))
+    return tuple(dict.fromkeys(engine for engine, _, _ in _engine_table() if undated(engine) == engine))
 
 
 _OF_A_YEAR = re.compile(r"-\d{4}$")
+
+
+def undated(engine: str) -> str:
+    """The engine of today behind the name it has with a year."""
+    return _OF_A_YEAR.sub("", engine)
 
 
 def engine_of_year(engine: str, vendor: str, as_of: str) -> str:
@@ -126,14 +135,30 @@ def engine_parameters(engine: str, vendor: str, architecture: str = "", gpu: str
     """Parameters of an engine on a card, the band widened where no row of that card was seen.
 
     The row of the GPU itself comes first, then that of its architecture, its vendor, the vendor's `unknown` engine, and
-    the widest of all. Raises `speed.unknown_engine` with the nearest names.
+    the widest of all. An engine that was measured on other vendors' cards only gets the stricter limits of the two: its
+    own on NVIDIA and the vendor's. Raises `speed.unknown_engine` with the nearest names.
     """
-    row = _row(engine, vendor, architecture, gpu)
+    row, elsewhere = _row(engine, vendor, architecture, gpu), _engine_table().get((engine_name(engine), NVIDIA, ""))
+    parameters = row.parameters
+    if elsewhere and not _has_rows(engine, vendor):
+        parameters = _stricter(parameters, elsewhere.parameters)
     if not gpu or gpu in row.measured_gpus:
-        return row.parameters
-    sigma = row.parameters.sigma_log_new_card
-    without_link = max(sigma, row.parameters.sigma_log_without_link)
-    return replace(row.parameters, sigma_log=sigma, sigma_log_without_link=without_link)
+        return parameters
+    sigma = parameters.sigma_log_new_card
+    without_link = max(sigma, parameters.sigma_log_without_link)
+    return replace(parameters, sigma_log=sigma, sigma_log_without_link=without_link)
+
+
+def _stricter(parameters: EngineParameters, other: EngineParameters) -> EngineParameters:
+    """The smaller share and the longer time of each, the pace with faster cards and the bands of the first."""
+    values = {field.name: (getattr(parameters, field.name), getattr(other, field.name)) for field in fields(other)}
+    shares = {name: min(both) for name, both in values.items() if name.endswith("_fraction")}
+    times = {name: max(both) for name, both in values.items() if name.endswith("_s")}
+    return replace(parameters, **shares, **times)
+
+
+def _has_rows(engine: str, vendor: str) -> bool:
+    return any(key[:2] == (engine_name(engine), vendor) for key in _engine_table())
 
 
 def card_parameters(engine: str, hardware, rows) -> EngineParameters:
@@ -144,5 +169,4 @@ def card_parameters(engine: str, hardware, rows) -> EngineParameters:
 
 def is_measured(engine: str, vendor: str, architecture: str, gpu: str) -> bool:
     """Whether the fit saw rows of this very engine on this card; another engine's rows stand in, but do not count."""
-    has_own_row = any(key[:2] == (engine_name(engine), vendor) for key in _engine_table())
-    return has_own_row and gpu in _row(engine, vendor, architecture, gpu).measured_gpus
+    return _has_rows(engine, vendor) and gpu in _row(engine, vendor, architecture, gpu).measured_gpus

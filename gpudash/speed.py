@@ -34,6 +34,7 @@ class Transformer:
     windowed_fraction: float = 0.0  # share of the layers with a cache that see only a window
     window_tokens: float = np.inf
     compute_bits: int = 16
+    is_packed: bool = False  # weights stored narrower than the arithmetic
 
     @classmethod
     def of(cls, model, weight_precision: str, kv_precision: str) -> "Transformer":
@@ -41,7 +42,7 @@ class Transformer:
         from gpudash.memory import kv_bytes_per_token, weights_gb
         from gpudash.model import load_precision
 
-        windowed = 0.0
+        windowed, precision = 0.0, load_precision(weight_precision)
         if model.window_tokens and model.global_layers is not None:
             windowed = 1 - model.global_layers / model.layers
         return cls(
@@ -55,7 +56,8 @@ class Transformer:
             kv_bytes_per_token=kv_bytes_per_token(model, kv_precision),
             windowed_fraction=windowed,
             window_tokens=model.window_tokens if windowed else np.inf,
-            compute_bits=load_precision(weight_precision).compute_bits,
+            compute_bits=precision.compute_bits,
+            is_packed=precision.bits < precision.compute_bits,
         )
 
     def seen_tokens(self, context_tokens):
@@ -102,6 +104,7 @@ class Cards:
     peak_tflops: float  # dense, in the precision the arithmetic runs in
     peak_16bit_tflops: float
     compute_bits: int = 16  # that the card really computes in
+    narrow_sum_gain: float = 1  # how much faster it computes in 16 bit if sums may be 16 bit wide too
     link_gb_per_s: float = np.nan  # one direction, of the GPU's own link
     linked_gpus: float = 1  # how many GPUs that link joins: 1 none, 2 a bridge, infinite a switch
     pcie_gb_per_s: float = np.nan  # one direction, used beyond that
@@ -125,10 +128,16 @@ class Cards:
             peak_tflops=peak,
             peak_16bit_tflops=hardware.fp16_tflops[rows],
             compute_bits=bits,
+            narrow_sum_gain=np.fmax(hardware.int8_tops[rows] / 2 / hardware.fp16_tflops[rows], 1),
             link_gb_per_s=hardware.link_gb_per_s_both_directions[rows] / 2,
             linked_gpus=_each(lambda scope: linked.get(scope, 1), np.asarray(hardware.link_scope)[rows]),
             pcie_gb_per_s=_each(lambda name: pcie.get(name, pcie["any other"]), architectures),
         )
+
+    def peaks_tflops(self, parameters) -> tuple:
+        """The dense peak and the 16-bit peak for how an engine adds up."""
+        gain = np.where(np.equal(parameters.accumulates_in_16_bit, 1), self.narrow_sum_gain, 1)
+        return self.peak_tflops * np.where(np.equal(self.compute_bits, 16), gain, 1), self.peak_16bit_tflops * gain
 
     def link(self, gpu_count):
         """One-direction bandwidth between `gpu_count` GPUs of a server: their own link, or PCIe beyond its reach."""
@@ -164,7 +173,8 @@ def decode_step_s(transformer: Transformer, cards: Cards, parameters, *, gpu_cou
     seen = transformer.seen_tokens(context_tokens)
     reached_gb_per_s = parameters.reached_gb_per_s(cards.bandwidth_gb_per_s)
     attention = _attention_tflop(transformer, seen) / gpu_count
-    attention_tflops = parameters.reached_tflops(cards.peak_16bit_tflops, parameters.decode_attention_fraction)
+    peak_tflops = cards.peaks_tflops(parameters)[1]
+    attention_tflops = parameters.reached_tflops(peak_tflops, parameters.decode_attention_fraction)
     per_request_s = (
         seen * transformer.kv_gb_per_token_and_gpu(gpu_count) / reached_gb_per_s
         + _dense_s_per_token(transformer, cards, parameters, gpu_count)
@@ -188,7 +198,8 @@ def prefill_s(
     tokens = context_tokens * (1 - cached_fraction)
     pairs = transformer.attended_pairs(context_tokens) - transformer.attended_pairs(context_tokens * cached_fraction)
     attention = _attention_tflop(transformer, pairs) / gpu_count
-    attention_tflops = parameters.reached_tflops(cards.peak_16bit_tflops, parameters.compute_16bit_fraction)
+    attention_fraction = parameters.compute_16bit_fraction * parameters.prefill_attention_fraction
+    attention_tflops = parameters.reached_tflops(cards.peaks_tflops(parameters)[1], attention_fraction)
     compute_s = tokens * _dense_s_per_token(transformer, cards, parameters, gpu_count) + attention / attention_tflops
     link_s = tokens * _link_s_per_token(transformer, cards, parameters, gpu_count)
     touched_gb = transformer.weights_touched_gb(batch_size * tokens) / gpu_count
@@ -200,7 +211,8 @@ def prefill_s(
 def _dense_s_per_token(transformer, cards, parameters, gpu_count):
     tflop = FLOPS_PER_MULTIPLY_ADD * transformer.active_params_b * PARAMS_PER_B / FLOPS_PER_TFLOPS
     fraction = parameters.compute_fraction(cards.compute_bits)
-    return tflop / (gpu_count * parameters.reached_tflops(cards.peak_tflops, fraction))
+    fraction = fraction * np.where(transformer.is_packed, parameters.unpacked_fraction, 1)
+    return tflop / (gpu_count * parameters.reached_tflops(cards.peaks_tflops(parameters)[0], fraction))
 
 
 def _attention_tflop(transformer, pairs):

@@ -111,7 +111,7 @@ def predict(set_ups: SetUps, parameters: EngineParameters) -> np.ndarray:
     speed = inference_speed(*where, **load, output_tokens=set_ups.output_tokens)
     step_s = decode_step_s(*where, **load | {"context_tokens": set_ups.context_tokens + set_ups.output_tokens / 2})
     prompts_s = prefill_s(*where, **load)
-    split = np.where(set_ups.layer_split, set_ups.gpu_count, 1.0) ** _choice("layer_split_prefill_exponent")
+    split = np.where(set_ups.layer_split, _layer_split_gain(set_ups), 1.0)
     by_phase = {
         "end_to_end": speed.output_tokens_per_s * np.minimum(set_ups.stages, batch),
         "decode": together / step_s,
@@ -122,6 +122,16 @@ def predict(set_ups: SetUps, parameters: EngineParameters) -> np.ndarray:
     for phase, values in by_phase.items():
         predicted = np.where(set_ups.phase == phase, values, predicted)
     return np.where([reason is None for reason in set_ups.because], predicted, np.nan)
+
+
+def _layer_split_gain(set_ups: SetUps):
+    """How much faster n GPUs with a part of the layers each work through one prompt than one GPU.
+
+    (m n / (m + n - 1)) ^ e: a prompt of m steps passes from GPU to GPU like work through a pipeline.
+    """
+    steps = np.maximum(set_ups.context_tokens / _choice("layer_split_step_tokens"), 1)
+    gain = steps * set_ups.gpu_count / (steps + set_ups.gpu_count - 1)
+    return gain ** _choice("layer_split_prefill_exponent")
 
 
 def _largest_batch(set_ups: SetUps):

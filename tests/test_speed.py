@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpudash.catalogue import load_catalogue
-from gpudash.engines import card_parameters, engine_name, engine_names, engine_parameters, is_measured
+from gpudash.engines import card_parameters, engine_name, engine_names, engine_parameters, is_measured, undated
 from gpudash.errors import GpudashError
 from gpudash.measured import nearest_measured, sample_gpus, sample_speed
 from gpudash.model import custom_model, load_model
@@ -168,6 +168,53 @@ def test_rows_of_2024_on_amd_are_predicted_by_the_engine_of_that_year_and_users_
     assert now > 2 * then
     assert "vllm-2024" not in engine_names()
     assert engine_parameters("vllm-2024", "AMD", "CDNA 3") != engine_parameters("vllm", "AMD", "CDNA 3")
+
+
+def test_rows_of_earlier_years_on_nvidia_are_predicted_by_the_engine_of_that_year():
+    columns = {"model": ["llama-3-8b"] * 3, "gpu": ["A100-80GB SXM"] * 3, "engine": ["vLLM"] * 3}
+    columns |= {"precision": ["fp16"] * 3, "input_tokens": ["512"] * 3, "output_tokens": ["512"] * 3}
+    columns |= {"batch_or_concurrency": ["128"] * 3, "as_of": ["2023-10", "2024-10", "2026-01"]}
+    first, then, now = predict_rows(columns, HARDWARE).predicted
+    assert first < then < now
+    assert {"vllm-2023", "vllm-2024"}.isdisjoint(engine_names())
+    assert undated("vllm-2024") == "vllm"
+
+
+def test_an_engine_never_measured_on_a_vendor_is_no_faster_there_than_its_own_limits_and_the_vendors():
+    row = HARDWARE.index("Gaudi2")
+    cards = Cards.of(HARDWARE, row, 16)
+    vllm, unknown, own = (
+        inference_speed(LLAMA_8B, cards, engine_parameters(*engine), **LOAD).output_tokens_per_s
+        for engine in (("vllm", "Intel", "", "Gaudi2"), ("unknown", "Intel", "", "Gaudi2"), ("vllm", "NVIDIA"))
+    )
+    assert vllm <= unknown
+    assert vllm <= own * (1 + 1e-9)
+
+
+def test_sums_of_16_bit_double_the_speed_of_gaming_cards_only():
+    assert Cards.of(HARDWARE, HARDWARE.index("RTX 4090"), 16).narrow_sum_gain == pytest.approx(2, rel=0.01)
+    assert Cards.of(HARDWARE, HARDWARE.index("RTX 6000 Ada"), 16).narrow_sum_gain == pytest.approx(1, rel=0.01)
+    assert Cards.of(HARDWARE, HARDWARE.index("MI300X"), 16).narrow_sum_gain >= 1
+    gaming = Cards.of(HARDWARE, HARDWARE.index("RTX 4090"), 16)
+    assert gaming.peaks_tflops(engine_parameters("llama.cpp", "NVIDIA"))[0] == pytest.approx(330.3)
+    assert gaming.peaks_tflops(engine_parameters("vllm", "NVIDIA"))[0] == pytest.approx(165.2)
+
+
+def test_a_long_prompt_fills_cards_that_share_the_layers_and_a_short_one_does_not():
+    columns = {"model": ["llama-3-8b"] * 4, "gpu": ["RTX A6000"] * 4, "engine": ["llama.cpp"] * 4}
+    columns |= {"precision": ["q4_k_m"] * 4, "phase": ["prefill"] * 4, "batch_or_concurrency": ["1"] * 4}
+    columns |= {"input_tokens": ["512", "512", "4096", "4096"], "gpu_count": ["1", "4"] * 2}
+    columns |= {"parallelism": ["", "layer-split4"] * 2}
+    one, four, one_long, four_long = predict_rows(columns, HARDWARE).predicted
+    assert four == pytest.approx(one)
+    assert 1.8 * one_long < four_long < 4 * one_long
+
+
+def test_packed_weights_never_compute_faster_than_unpacked_ones_in_llama_cpp():
+    columns = {"model": ["llama-3-8b"] * 2, "gpu": ["RTX 4090"] * 2, "engine": ["llama.cpp"] * 2}
+    columns |= {"precision": ["fp16", "q4_k_m"], "phase": ["prefill"] * 2, "input_tokens": ["2048"] * 2}
+    whole, packed = predict_rows(columns, HARDWARE).predicted
+    assert packed < whole
 
 
 def test_every_card_of_the_catalogue_gets_a_speed_or_nan_where_its_figures_are_not_published():
