@@ -69,7 +69,7 @@ class EngineClass:
 
     def fit(self, measured: "Measured", near: EngineParameters | None = None) -> EngineParameters:
         """The parameters that predict these rows best, searched from those of nearly the same rows where given."""
-        return fit_rows(measured, self.pull, float(self.accumulates_in_16_bit), near)
+        return best_parameters(measured, self.pull, float(self.accumulates_in_16_bit), near)
 
 
 NVIDIA, AMD, INTEL = "NVIDIA", "AMD", "Intel"
@@ -130,9 +130,10 @@ def read_measured() -> Measured:
     return Measured(set_ups, value, labels).take(usable)
 
 
-def fit_rows(
+def best_parameters(
     measured: Measured, pull_rows: float, accumulates_in_16_bit: float = 0.0, near: EngineParameters | None = None
 ) -> EngineParameters:
+    """Least squares over these rows, pulled to the start as if by so many rows; the search may begin at `near`."""
     table = read_columns(START)
     start, lowest, highest, pull = (numbers(table[n], START, n) for n in ("start", "lowest", "highest", "pull"))
     order = [table["parameter"].index(name) for name in FITTED]
@@ -244,7 +245,7 @@ def _left_out_log_errors(measured: Measured, label: str) -> np.ndarray:
     for group in np.unique(groups):
         held = groups == group
         part = measured.take(held)
-        errors[held] = np.log(part.value / predict(part.set_ups, fit_rows(measured.take(~held), WEAK_PULL)))
+        errors[held] = np.log(part.value / predict(part.set_ups, best_parameters(measured.take(~held), WEAK_PULL)))
     return errors
 
 
