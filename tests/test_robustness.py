@@ -7,8 +7,11 @@ from hypothesis import strategies as st
 
 from gpudash.catalogue import load_catalogue
 from gpudash.evaluate import evaluate
+from gpudash.figures import robustness, scores
+from gpudash.frameworks import load_framework, rebalanced
 from gpudash.robustness import linear_first_share, stability
 from gpudash.scenario import Scenario
+from gpudash.text import LANGUAGES, Text
 from gpudash.weight_change import linear_change
 from gpudash.weight_triangle import weight_triangle
 
@@ -113,3 +116,56 @@ def test_a_loser_that_sets_the_measure_can_take_the_first_place_away_and_is_name
     found = stability(values, ["max", "max"], [0.5, 0.5], "ratio", 3, 3)
     worsened = [(reversal.loser, reversal.criterion, reversal.first) for reversal in found.reversals]
     assert found.first == 0 and not found.is_stable and worsened == [(2, 1, 1)]
+
+
+@pytest.mark.parametrize("framework", ["three_dimension", "four_dimension"])
+def test_the_range_drawn_under_an_open_weight_is_where_the_answer_stays(framework):
+    scenario = Scenario().with_value("priorities.framework", framework)
+    result, published = evaluate(scenario, CATALOGUE), load_framework(framework)
+    points = {criterion.key: criterion.weight for criterion in published.criteria}
+    drawn = [weight for weight in scores.weights(result, Text("en")) if not weight.is_fixed]
+    assert drawn
+    for weight in drawn:
+        for end, outward in ((weight.low_points, -1), (weight.high_points, 1)):
+            if 0 < end < weight.most_points:
+                step = outward * 1e-3 * weight.most_points
+                kept = []
+                for here in (end - step, end + step):
+                    moved = rebalanced(published, points, weight.criterion, here)
+                    assert sum(moved.values()) == pytest.approx(100)
+                    kept.append(_name(evaluate(scenario.with_value("priorities.weights", moved), CATALOGUE)))
+                assert kept[0] == _name(result) != kept[1], (weight.criterion, end)
+
+
+def test_the_range_drawn_under_a_weight_of_ours_is_where_the_answer_stays():
+    scenario = Scenario()
+    result = evaluate(scenario, CATALOGUE)
+    drawn = scores.weights(result, Text("en"))
+    points = {weight.criterion: weight.points for weight in drawn}
+    (cost,) = [weight for weight in drawn if weight.criterion == "total_cost"]
+    kept = [
+        _name(evaluate(scenario.with_value("priorities.weights", points | {"total_cost": here}), CATALOGUE))
+        for here in (cost.low_points + 0.01, cost.low_points - 0.01)
+    ]
+    assert kept[0] == _name(result) != kept[1]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"budget.amount": 1},
+        {"workload.model": "deepseek-v3", "requirements.gpus_in": ("T4",)},
+        {"requirements.providers_in": ("Seeweb",), "requirements.gpus_in": ("A30",)},
+        {"priorities.framework": "custom", "priorities.weights": {"total_cost": 1}},
+        {"priorities.framework": "custom", "priorities.weights": {"cuda": 1, "onnx": 1}},
+        {"priorities.framework": "custom", "priorities.weights": {"total_cost": 1, "sla": 0, "energy": 0}},
+    ],
+)
+def test_nobody_one_candidate_one_criterion_and_zero_weights_are_answered_too(changes, language):
+    result, text = evaluate(Scenario().with_values(changes), CATALOGUE), Text(language)
+    views = (robustness.firmness, robustness.first_share, robustness.triangle, robustness.methods)
+    shown = [view(result, text) for view in views]
+    assert all(weight.said for weight in scores.weights(result, text)) is (result.recommendation is not None)
+    if result.recommendation is None:
+        assert not any(shown)

@@ -78,7 +78,7 @@ def _slider(desk: state.Desk, points: dict[str, float], item: Weight) -> None:
         key=key,
         disabled=item.is_fixed,
     )
-    if not item.is_fixed:
+    if item.said and not item.is_fixed:
         _range(item)
     st.caption(literal(item.said))
 

@@ -12,7 +12,7 @@ from gpudash.figures._theme import CATEGORICAL, GREY, MAIN, ROW_HEIGHT, TEXT, fi
 from gpudash.figures.scores import POINTS, ranking_of
 from gpudash.result import FrameworkRanking, Result
 from gpudash.robustness import DRAWS, Reversal, linear_first_share, stability
-from gpudash.scores import METHODS
+from gpudash.scores import EQUAL, METHODS
 from gpudash.text import Text
 from gpudash.weight_change import linear_change
 from gpudash.weight_triangle import Region, weight_triangle
@@ -61,17 +61,20 @@ def _nearest_loss(result: Result, ranking: FrameworkRanking, text: Text) -> str:
     change = linear_change(_eligible(ranking), _weights(ranking))
     if change is None:
         return text("scores_page.no_loss")
+    rival = _names(result, ranking)(change.rival)
+    if change.moved_fraction < EQUAL:
+        return text("scores_page.shared_first", rival=rival)
     moves = {
         criterion["key"]: POINTS * move for criterion, move in zip(ranking.criteria, change.weights - _weights(ranking))
     }
-    (taker,) = (key for key, move in moves.items() if move == max(moves.values()))
+    taker = max(moves, key=moves.get)
     givers = [key for key, move in moves.items() if move < 0]
     return text(
         "scores_page.nearest_loss",
         points=text.number(POINTS * change.moved_fraction),
         givers=text.value([text(f"scores.criterion_{key}") for key in givers]),
         taker=text(f"scores.criterion_{taker}"),
-        rival=_names(result, ranking)(change.rival),
+        rival=rival,
     )
 
 

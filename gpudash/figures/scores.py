@@ -51,6 +51,11 @@ def weights(result: Result, text: Text) -> list[Weight] | None:
     shares = {criterion["key"]: criterion["weight"] for criterion in ranking.criteria}
     points = {key: given.get(key, round(POINTS * share, DIGITS)) for key, share in shares.items()}
     is_published = ranking.framework in PUBLISHED
+    if not ranking.table.eligible:
+        return [
+            Weight(key, _label(key, text), points[key], max(POINTS, points[key]), 0.0, 0.0, "", is_published)
+            for key in points
+        ]
     return [(_open_weight if is_published else _own_weight)(ranking, points, key, text) for key in points]
 
 
@@ -71,8 +76,6 @@ def _open_weight(ranking: FrameworkRanking, points: dict[str, float], key: str, 
         is_ours = next(criterion.ours for criterion in framework.criteria if criterion.key == key)
         said = text("scores_page.weight_remainder" if is_ours else "scores_page.weight_fixed")
         return Weight(key, _label(key, text), points[key], POINTS, 0.0, POINTS, said, is_fixed=True)
-    if not ranking.table.eligible:
-        return _weight(key, points[key], total, (0.0, math.inf), text)
     ends = [rebalanced(framework, points, key, end) for end in (0.0, total)]
     now, start, end = (np.array(list(weights.values())) / sum(points.values()) for weights in (points, *ends))
     low, high = straight_interval(ranking.table.utilities[: ranking.table.eligible], now, start, end)
