@@ -76,8 +76,8 @@ class PurchaseDetail:
     """Break-evens, published split and savings of the recommended offer.
 
     `break_even_utilisation` by term: the share of its hours from which a commitment is cheaper; None where not sold.
-    `savings` start from `always_on_usd` (the peak's servers all year at list price, all data in the fastest tier);
-    empty without a list price.
+    `savings` start from `always_on_usd` (the peak's servers all year at list price, all data in the fastest tier; for
+    training the hours of the runs, because nobody keeps servers between them); empty without a list price.
     """
 
     break_even_utilisation: dict[str, float | None]
@@ -204,7 +204,8 @@ def _savings(known, costs: Costs, candidate: int, mix: Plan, bill: Bill) -> tupl
     tiering = 0.0 if placement is None else placement.saving_fraction
     paid_storage = sum(month.storage_usd for month in bill.months)
     hot_storage = paid_storage / (1 - tiering) if tiering < 1 else paid_storage
-    always_on = list_rate * _hours_at_peak(costs.groups[costs.group_of[candidate]])
+    whole_hours = sum(hours.values()) if known.is_training else _hours_at_peak(costs.groups[costs.group_of[candidate]])
+    always_on = list_rate * whole_hours
     beside = sum(month.egress_usd + month.support_usd + month.staff_usd + month.one_off_usd for month in bill.months)
     amounts = {
         "follow_demand": always_on - list_rate * sum(hours.values()),

@@ -119,6 +119,14 @@ def test_without_traffic_control_nothing_is_saved_by_following_the_demand(catalo
     assert saved.saved_usd == pytest.approx(0)
 
 
+def test_the_savings_on_runs_do_not_count_servers_that_nobody_would_keep_between_them(catalogue):
+    asked = {"workload": {"kind": "fine_tuning", "model": "llama-3-8b", "training_method": "lora"}}
+    detail = evaluate(Scenario.read(asked), catalogue).purchase_detail
+    saved = {step.measure: step.saved_usd for step in detail.savings}
+    assert saved["follow_demand"] == pytest.approx(0)
+    assert detail.always_on_usd < 1000, "one run of hours, not servers for three years"
+
+
 def test_a_savings_plan_is_taken_where_it_is_cheaper_than_a_reservation(catalogue):
     plans = {"purchase__savings_plans": [{"provider": "AWS", "reserved_3y_discount_fraction": 0.8}]}
     plain, planned = run(catalogue), run(catalogue, **plans)

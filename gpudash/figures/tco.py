@@ -82,12 +82,13 @@ def monthly_cost(result: Result, text: Text) -> go.Figure | None:
 
 
 def savings(result: Result, text: Text) -> go.Figure | None:
-    """From always on at list price, where there is one, to what is paid: each measure on what the earlier ones left."""
+    """From always on (or the runs' hours) at list price to what is paid: each measure on what the earlier ones left."""
     detail = result.purchase_detail
     if detail is None or not detail.savings:
         return None
     money, paid_usd = money_of(result, text), detail.savings[-1].left_usd
-    steps = [("figures.waterfall_list", detail.always_on_usd, "absolute")]
+    base = "_runs" if leading(result).cost_per_run_usd is not None else ""
+    steps = [(f"figures.waterfall_list{base}", detail.always_on_usd, "absolute")]
     steps += [
         (f"figures.measure_{saving.measure}", -saving.saved_usd, "relative")
         for saving in detail.savings
@@ -95,8 +96,9 @@ def savings(result: Result, text: Text) -> go.Figure | None:
     ]
     steps.append(("figures.waterfall_total", paid_usd, "total"))
     saved = 1 - paid_usd / detail.always_on_usd if detail.always_on_usd else 0
+    share = text.percent(saved)
     chart = figure(
-        text("figures.waterfall" if saved > SMALLEST_SHARE else "figures.waterfall_none", saved=text.percent(saved)),
+        text(f"figures.waterfall{base}" if saved > SMALLEST_SHARE else f"figures.waterfall_none{base}", saved=share),
         source=price_source(result, money, text),
         y=text("figures.total_y", currency=money.currency),
         legend=False,
