@@ -246,7 +246,9 @@ def open_link(options: Namespace, text: Text) -> dict:
     pinned = scenario.catalogue.snapshot
     if pinned is not None and pinned < snapshots()[-1]:
         with suppress(GpudashError):  # without an answer there is nothing to compare
-            say_aside(text.say(newer_prices(result_of(scenario, load_catalogue(pinned)))))
+            said = newer_prices(result_of(scenario, load_catalogue(pinned)))
+            if said is not None:
+                say_aside(text.say(said))
     return scenario.model_dump(mode="json")
 
 

@@ -13,12 +13,13 @@ SMALLEST_SHARE = 0.0005  # below it a percentage reads as zero
 
 
 def newer_prices(result: Result) -> Message | None:
-    """The same question asked with the newest prices there are; None where the answer has those already.
+    """The same question asked with the newest prices there are; None where the answer has those already, or a price
+    sheet of the user's own.
 
     The change is that of the monthly cost in the scenario's currency, each at the exchange rate of its own prices.
     """
     newest = snapshots()[-1]
-    if newest <= result.snapshot:
+    if newest <= result.snapshot or result.catalogue.own_sheet is not None:
         return None
     said = {"snapshot": date.fromisoformat(newest)}
     try:
@@ -48,7 +49,7 @@ def _compared(then: Result, now: Result, said: dict) -> Message:
 def _monthly(choice: Choice, result: Result) -> float:
     """The monthly cost in the scenario's currency."""
     finance = result.scenario.finance
-    rate = load_catalogue(result.snapshot).rate(finance.currency)
+    rate = result.catalogue.rate(finance.currency)
     return choice.monthly_usd * (finance.units_per_usd or rate.units_per_usd)
 
 

@@ -166,8 +166,10 @@ class Page:
         newest = snapshots()[-1]
         if self.scenario.catalogue.snapshot in (None, newest):
             return
-        with suppress(GpudashError):  # without an answer, then or now, there is nothing to compare or to take
+        with suppress(GpudashError):  # without an answer there is nothing to compare
             said = newer_prices(state.desk().answer(self.scenario))
+            if said is None:
+                return
             st.info(literal(self.text.say(said)), icon=":material/update:")
             label = literal(self.text("newer_prices.take", snapshot=self.text.date(newest)))
             take = state.changer("catalogue.snapshot")

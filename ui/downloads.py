@@ -31,27 +31,28 @@ def documents(brief: Brief) -> None:
     except GpudashError as error:
         refused = sentence(error, brief.text)
         del makers[".pdf"]
-    for (ending, make), column in zip(makers.items(), st.columns(len(DOCUMENTS))):
-        _button(column, brief, ending, lambda make=make: make(brief))
+    row = st.container(horizontal=True)
+    for ending, make in makers.items():
+        _button(row, brief, ending, lambda make=make: make(brief))
     if refused:
         st.caption(literal(refused))
 
 
 def document(brief: Brief, ending: str, key: str) -> None:
     """One document of the answer, made after the click, under a key of its own."""
-    _button(st, brief, ending, lambda: DOCUMENTS[ending](brief), key=key, icon=":material/download:", width="content")
+    _button(st, brief, ending, lambda: DOCUMENTS[ending](brief), key=key, icon=":material/download:")
 
 
 def actions(brief: Brief) -> None:
     """One button per file that a team can run; these are small and made at once, so that a refusal can be read."""
-    refused = []
-    for (ending, make), column in zip(ACTIONS.items(), st.columns(len(ACTIONS))):
+    row, refused = st.container(horizontal=True), []
+    for ending, make in ACTIONS.items():
         try:
             content = make(brief)
         except GpudashError as error:
             refused.append(sentence(error, brief.text))
             continue
-        _button(column, brief, ending, content)
+        _button(row, brief, ending, content)
     for line in dict.fromkeys(refused):
         st.caption(literal(line))
 
@@ -64,7 +65,7 @@ def _button(place, brief: Brief, ending: str, content, *, key: str = "", **look)
         mime=TYPES.get(ending[ending.rfind(".") :], "text/plain"),
         key=key or f"brief_page.file{ending}",
         on_click="ignore",
-        **{"width": "stretch"} | look,
+        **look,
     )
 
 
