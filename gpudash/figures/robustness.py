@@ -5,7 +5,6 @@ from collections.abc import Callable
 import numpy as np
 import plotly.graph_objects as go
 
-from gpudash.catalogue import load_catalogue
 from gpudash.errors import GpudashError
 from gpudash.figures._table import Table, table
 from gpudash.figures._theme import CATEGORICAL, GREY, MAIN, ROW_HEIGHT, TEXT, figure, marker, plain, wrapped
@@ -32,7 +31,7 @@ def scored(result: Result) -> FrameworkRanking | None:
 
 def _names(result: Result, ranking: FrameworkRanking) -> Callable[[int], str]:
     """Provider and instance of a row of the table; each stands there once."""
-    offers = load_catalogue(result.snapshot).offers
+    offers = result.catalogue.offers
 
     def name(row: int) -> str:
         offer = ranking.table.offer_rows[row]
