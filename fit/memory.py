@@ -246,6 +246,7 @@ def tables() -> list[str]:
         *_verdict_group_table(by_way["random fifths held out"]),
         MISSES_NOTE,
         *_refused_table(),
+        "",
     ]
 
 
