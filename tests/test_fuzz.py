@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from fuzz.seeds import mutated, seeds, words
 from fuzz.targets import TARGETS, check
+from tests.test_brief import HOSTILE
 
 FINDS = Path(__file__).parent / "finds"
 EXAMPLES = {
@@ -41,6 +42,11 @@ def test_a_mutated_input_is_answered_or_refused_with_a_sentence(target):
         check(target, mutated(seed, edits))
 
     holds()
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_file_made_of_a_decision_runs_its_name(name):
+    assert check("names", name.encode()) == "answered"
 
 
 @pytest.mark.parametrize("find", sorted(FINDS.glob("*/*")), ids=lambda find: f"{find.parent.name}/{find.name}")
