@@ -86,16 +86,14 @@ def table(content: bytes) -> None:
     """Any table of set-ups gives a prediction or a reason for each row, or a sentence."""
     columns = columns_of(content.decode("utf-8", "replace"), "table")
     for predict in TABLES:
-        with contextlib.suppress(GpudashError):
-            predict(columns, load_catalogue().hardware)
+        _outcome(lambda predict=predict: predict(columns, load_catalogue().hardware))
 
 
 def request(content: bytes) -> None:
     """Any request for a purchase mix, a storage tier or a ranking gives an answer, or a sentence."""
     asked = decode_document(content, "file")
     for work in (mix, tiers, lambda asked: score_table(asked, "file")):
-        with contextlib.suppress(GpudashError):
-            work(asked)
+        _outcome(lambda work=work: work(asked))
 
 
 def command(content: bytes) -> None:
@@ -166,8 +164,12 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
 
 def check(target: str, content: bytes) -> str:
     """`answered` or `refused`; raises what would have reached a user as a traceback, and a refusal nobody can read."""
+    return _outcome(lambda: TARGETS[target](content))
+
+
+def _outcome(work: Callable[[], object]) -> str:
     try:
-        TARGETS[target](content)
+        work()
     except GpudashError as refusal:
         _say(refusal.code, refusal.values)
         return "refused"
