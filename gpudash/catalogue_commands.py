@@ -64,9 +64,11 @@ def refresh(options: Namespace, text: Text) -> dict:
     """Read the public price lists and write the snapshot of today, if anything changed and the check passes."""
     from gpudash import catalogue_refresh
     from gpudash.catalogue_report import markdown
+    from gpudash.feeds import ecb
     from gpudash.feeds.fetch import fetch
 
-    report = catalogue_refresh.refresh(catalogue_refresh.all_feeds(), fetch, date.today().isoformat())
+    feeds, today = catalogue_refresh.all_feeds(), date.today().isoformat()
+    report = catalogue_refresh.refresh(feeds, fetch, today, read_rates=ecb.read)
     if options.summary is not None:
         write_text(options.summary, markdown(report, text))
     found = {name: plain(getattr(report, name), text) for name in ("base", "snapshot", "feeds", "put_back", "faults")}

@@ -1,7 +1,7 @@
 """A new price snapshot from public feeds: what a feed lists is renewed, everything else keeps its price and date."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,10 +15,11 @@ from gpudash.offer_sheet import KEY, PRICES, WAY_OF, check_offers, origin_cells,
 from gpudash.records import first_day
 from gpudash.result import Message
 from gpudash.sheets import Refused, Sheet
-from gpudash.tables import DATA
+from gpudash.tables import DATA, read_rows
 from gpudash.units import HOURS_PER_MONTH
 
 _DATED = ("kind", "secondary", "date_estimated", "doubt")
+ReadRates = Callable[[Fetch, str], dict[str, dict[str, str]]]
 _ROUNDS = 3  # how often offers that fail the check may be put back to their older row before giving up
 
 
@@ -61,12 +62,14 @@ def all_feeds() -> tuple[Feed, ...]:
     return (*azure.feeds(), *cyclenerd.feeds(), *gpuhunt.feeds(), *skypilot.feeds())
 
 
-def refresh(feeds: Iterable[Feed], fetch: Fetch, today: str, data: Path = DATA) -> RefreshReport:
+def refresh(
+    feeds: Iterable[Feed], fetch: Fetch, today: str, data: Path = DATA, read_rates: ReadRates | None = None
+) -> RefreshReport:
     """Build the snapshot of `today` from the newest one and the feeds; the first feed that lists an offer has the say.
 
     A feed that fails, an offer that no feed lists and a price that a feed does not publish keep what they had, with
-    its date. New offers are added where the region is known. Nothing is written unless the whole catalogue passes
-    its check. Raises GpudashError if today's snapshot exists.
+    its date. New offers are added where the region is known. `read_rates` (of feeds.ecb) renews the exchange rates too.
+    Nothing is written unless the whole catalogue passes its check. Raises GpudashError if today's snapshot exists.
     """
     base = snapshots(data)[-1]
     if today in snapshots(data):
@@ -75,16 +78,25 @@ def refresh(feeds: Iterable[Feed], fetch: Fetch, today: str, data: Path = DATA) 
     rows = _Rows(offer_rows(base, data))
     reports = [_apply(feed, fetch, today, catalogue, rows) for feed in feeds]
     reports = tuple(replace(report, oldest_as_of=rows.oldest_as_of(report.provider)) for report in reports)
-    if not rows.renewed:
-        return RefreshReport(base, None, reports, (), (), None)
-    facts = feed_facts()["origin"]
+    facts, rates, done = feed_facts()["origin"], (), []
     working = ", ".join(report.feed for report in reports if not report.failed)
+    if rows.renewed:
+        done.append(facts["what_we_did"].format(day=today, feeds=working))
+    if read_rates is not None:
+        rates, of_rates = _rates(read_rates, fetch, today, base, data)
+        reports = (*reports, of_rates)
+        if of_rates.updated:
+            newest = max(rate["as_of"] for rate in rates)
+            done.append(facts["rates"].format(day=today, count=of_rates.updated, as_of=newest))
+    if not done:
+        return RefreshReport(base, None, reports, (), (), None)
     put_back, faults = _write(
         rows,
         today,
         base=base,
         title=facts["title"].format(day=today, base=base),
-        what_we_did=[facts["what_we_did"].format(day=today, feeds=working)],
+        what_we_did=done,
+        rates=rates,
         data=data,
     )
     if faults:
@@ -108,6 +120,43 @@ def add_to_catalogue(report: ImportReport, today: str, data: Path = DATA) -> tup
         what_we_did=[facts["imported"].format(day=today, count=len(report.offers))],
         data=data,
     )
+
+
+def _rates(read: ReadRates, fetch: Fetch, today: str, base: str, data: Path):
+    """The base's exchange rates with those of the feed laid over them, and what became of it.
+
+    A rate that is older than ours, or too far from it to be true, is left out.
+    """
+    old = read_rows(data / "prices" / base / "exchange_rates.csv")
+    name, oldest = feed_facts()["ecb"]["source"], min((row["as_of"] for row in old), key=first_day)
+    try:
+        new = read(fetch, today)
+    except GpudashError as error:
+        return (), FeedReport(name, "", Message.of(error.code, **error.values), 0, 0, (), (), oldest)
+    rows, refused, updated = [], [], 0
+    for line, row in enumerate(old, start=2):
+        found = new.get(row["currency"], row)
+        fault = _rate_fault(row, found)
+        if fault:
+            refused.append(Refused(line, fault))
+        updated += found is not row and not fault
+        rows.append(row if fault else found)
+    not_listed = tuple(row["currency"] for row in old if row["currency"] not in new and row["currency"] != "USD")
+    oldest = min((row["as_of"] for row in rows), key=first_day)
+    return rows, FeedReport(name, "", None, updated, 0, not_listed, tuple(refused), oldest)
+
+
+def _rate_fault(old: dict[str, str], new: dict[str, str]) -> Message | None:
+    if first_day(old["as_of"]) > first_day(new["as_of"]):
+        return Message.of("catalogue_refresh.older", offer=old["currency"], old=old["as_of"], new=new["as_of"])
+    change, factor = (
+        float(new["units_per_usd"]) / float(old["units_per_usd"]),
+        feed_facts()["ecb"]["largest_change_factor"],
+    )
+    if not 1 / factor <= change <= factor:
+        amounts = {"old": old["units_per_usd"], "new": new["units_per_usd"]}
+        return Message.of("catalogue_refresh.rate_jump", currency=old["currency"], **amounts)
+    return None
 
 
 @dataclass

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from datetime import date
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from gpudash.catalogue_check import check_catalogue
 from gpudash.checksums import checksums
 from gpudash.errors import GpudashError
 from gpudash.offer_sheet import COLUMNS, KEY
+from gpudash.records import ExchangeRate
 from gpudash.result import Message
 from gpudash.tables import DATA, read_rows, read_yaml
 
@@ -35,9 +37,12 @@ def write_snapshot(
     base: str,
     title: str,
     what_we_did: Sequence[str],
+    rates: Sequence[Mapping[str, str]] = (),
     data: Path = DATA,
 ) -> tuple[Message, ...]:
-    """Write the snapshot of a day: these offers, and storage, network, ... of the snapshot `base`.
+    """Write the snapshot of a day: these offers and exchange rates, and storage, network, ... of the snapshot `base`.
+
+    Without `rates`, those of the base stay.
 
     Everything is written beside the catalogue, checked, forced to the disk, and then renamed into place in one step;
     killed at any moment, the catalogue holds the new snapshot whole or not at all. What the check finds is returned,
@@ -45,12 +50,12 @@ def write_snapshot(
     """
     _check_day(day, data)
     try:
-        return _write(offers, day, data / "prices" / base, title, what_we_did)
+        return _write(offers, rates, day, data / "prices" / base, title, what_we_did)
     except OSError as error:
         raise GpudashError("catalogue_refresh.not_written", snapshot=day, problem=str(error)[:200]) from None
 
 
-def _write(offers, day: str, base: Path, title: str, what_we_did: Sequence[str]) -> tuple[Message, ...]:
+def _write(offers, rates, day: str, base: Path, title: str, what_we_did: Sequence[str]) -> tuple[Message, ...]:
     data = base.parents[1]
     _remove_leftovers(data)
     staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=data))
@@ -59,7 +64,9 @@ def _write(offers, day: str, base: Path, title: str, what_we_did: Sequence[str])
         shutil.copytree(base, folder)
         for path in (*data.glob("*.csv"), data / "country_groups.yaml"):
             shutil.copy(path, staging)
-        _write_offers(folder / "offers.csv", offers)
+        _write_rows(folder / "offers.csv", COLUMNS, offers)
+        if rates:
+            _write_rows(folder / "exchange_rates.csv", [field.name for field in fields(ExchangeRate)], rates)
         _write_origin(folder, day, title, what_we_did)
         faults = check_catalogue(staging)
         if not faults:
@@ -87,11 +94,11 @@ def _check_day(day: str, data: Path) -> None:
         raise GpudashError("catalogue_refresh.snapshot_exists", snapshot=day)
 
 
-def _write_offers(path: Path, offers: Sequence[Mapping[str, str]]) -> None:
+def _write_rows(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, str]]) -> None:
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows([offer.get(name, "") for name in COLUMNS] for offer in offers)
+        writer.writerow(columns)
+        writer.writerows([row.get(name, "") for name in columns] for row in rows)
 
 
 def _write_origin(folder: Path, day: str, title: str, what_we_did: Sequence[str]) -> None:

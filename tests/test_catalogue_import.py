@@ -269,6 +269,16 @@ def test_p19_what_is_no_price_is_unpriced_and_a_row_without_any_price_says_so(ce
     assert report.unpriced == (0 if not cell else 2)
 
 
+def test_p19_an_offer_without_a_price_for_what_is_asked_is_never_recommended():
+    texts = ["0", "NaN", "-3", "1e-9", "on request"]
+    rows = [{"instance": f"x{n}", "on_demand_per_hour": text, "spot_per_hour": "0.4"} for n, text in enumerate(texts)]
+    catalogue = CATALOGUE.with_offers(joined(CATALOGUE.offers, own(*rows).offers))
+    result = evaluate(Scenario(), catalogue)
+    assert {"Own Cloud"}.isdisjoint(choice.provider for choice in result.alternatives)
+    fallen = set(catalogue.offers.provider[result.rejected.offer_rows])
+    assert "Own Cloud" in fallen
+
+
 def test_p19_a_bid_floor_is_no_price():
     report = own(
         {"gpu": "B200", "on_demand_per_hour": "0.01"}, {"gpu": "B200", "instance": "b", "on_demand_per_hour": "3.45"}

@@ -18,9 +18,9 @@ from gpudash.catalogue_report import markdown
 from gpudash.catalogue_write import offer_rows, write_snapshot
 from gpudash.checksums import checksums
 from gpudash.errors import GpudashError
-from gpudash.feeds import azure, cyclenerd, gpuhunt, skypilot
+from gpudash.feeds import azure, cyclenerd, ecb, gpuhunt, skypilot
 from gpudash.feeds.fetch import fetch
-from gpudash.tables import DATA, read_yaml
+from gpudash.tables import DATA, read_rows, read_yaml
 from gpudash.text import Text
 
 BASE = snapshots()[-1]
@@ -448,3 +448,57 @@ def test_a_workflow_refreshes_every_week_and_proposes_the_snapshot_with_what_cha
     assert workflow[True]["schedule"][0]["cron"].endswith("* * 1")
     assert "python -m gpudash catalogue refresh --summary" in steps
     assert "gh pr create" in steps
+
+
+# Exchange rates.
+
+
+def rates_of(snapshot, data):
+    return {row["currency"]: row for row in read_rows(data / "prices" / snapshot / "exchange_rates.csv")}
+
+
+def with_rates(data, content=None, names=(), **changed):
+    sheet = sample("eurofxref.csv") if content is None else content
+    answers = {"eurofxref.zip": zipped("eurofxref.csv", sheet)} | changed
+    return refresh(feeds(*names), network(**answers), TODAY, data, read_rates=ecb.read)
+
+
+def test_exchange_rates_are_renewed_as_cross_rates_and_others_keep_theirs(data):
+    report = with_rates(data)
+    old, new = rates_of(BASE, data), rates_of(TODAY, data)
+    assert report.snapshot == TODAY and report.feeds[-1].updated == 9
+    assert float(new["EUR"]["units_per_usd"]) == pytest.approx(1 / 1.12, abs=1e-6)
+    assert float(new["CNY"]["units_per_usd"]) == pytest.approx(7.4 / 1.12, abs=1e-6)
+    assert (new["CNY"]["as_of"], new["USD"]) == ("2026-12-04", old["USD"])
+    assert new["KRW"] == old["KRW"] and "KRW" in report.feeds[-1].not_listed
+    assert new.keys() == old.keys()
+    assert "2026-12-04" in read_yaml(data / "prices" / TODAY / "origin.yaml")["what_we_did"][-1]
+    assert offer_rows(TODAY, data) == offer_rows(BASE, data)
+    assert "| 9 |" in markdown(report, Text("en"))
+
+
+NO_RATES = (
+    "Date, USD", "Date, USD|04 December 2026, 0", "Date, USD|04 December 2026, nan", "Date, USD|04 December 2026, -1.1",
+    "Date, JPY|04 December 2026, 1", "Date, USD|31 February 2026, 1.1", "Date, USD|04 December 2099, 1.1",
+    "Date, USD|04 December 2026, 1.1, 2", "Date, USD|2026-12-04, 1.1",
+    "Date, USD|04 December 2026, 1.1|03 December 2026, 1.1",
+)  # fmt: skip
+NO_FILES = (b"", b"<html>", b"\xff\xfe", b"0" * 150_000_000)
+
+
+@pytest.mark.parametrize("content", [*(text.replace("|", "\n").encode() for text in NO_RATES), *NO_FILES])
+def test_rates_that_cannot_be_read_stay_as_they_were_and_offers_are_renewed_all_the_same(data, content):
+    report = with_rates(data, content, names=["gpuhunt"])
+    assert report.feeds[-1].failed is not None and Text("zh").say(report.feeds[-1].failed)
+    assert report.snapshot == TODAY
+    assert rates_of(TODAY, data) == rates_of(BASE, data)
+
+
+def test_a_rate_that_is_older_or_too_far_from_ours_is_left_out(data):
+    content = sample("eurofxref.csv").replace(b"7.4000", b"740.00")
+    report = with_rates(data, content)
+    assert rates_of(TODAY, data)["CNY"] == rates_of(BASE, data)["CNY"]
+    assert ["CNY" in reason for reason in said(report.feeds[-1].refused)] == [True]
+    older = sample("eurofxref.csv").replace(b"04 December 2026", b"04 May 2026")
+    shutil.rmtree(data / "prices" / TODAY)
+    assert with_rates(data, older).snapshot is None
