@@ -92,8 +92,6 @@ def speed(options: Namespace, text: Text) -> dict:
 
     hardware = load_catalogue().hardware
     known = assume(_scenario(options), load_catalogue())
-    if known.model.layers is None:
-        raise GpudashError("cli.not_a_language_model", model=known.model.title)
     work, row = known.scenario.workload, hardware.index(options.gpu)
     gpu_count, batch_size = _count(options, "gpus"), _count(options, "batch")
     transformer = Transformer.of(known.model, known.weight_precision, work.kv_precision)

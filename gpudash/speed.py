@@ -11,12 +11,19 @@ import numpy as np
 
 from gpudash.bands import band_factor
 from gpudash.engines import EngineParameters
+from gpudash.errors import GpudashError
 from gpudash.tables import DATA, numbers, read_columns
 from gpudash.units import BYTES_PER_GB, FLOPS_PER_TFLOPS, MS_PER_S, PARAMS_PER_B
 
 ALL_REDUCES_PER_LAYER = 2  # one after attention, one after the feed-forward part
 ACTIVATION_BYTES = 2  # activations travel between GPUs in 16 bit
 FLOPS_PER_MULTIPLY_ADD = 2
+
+
+def require_transformer(model) -> None:
+    """Refuse a `gpudash.model.Model` without layers and heads: of those only measured speeds are known."""
+    if model.layers is None:
+        raise GpudashError("cli.not_a_language_model", model=model.title)
 
 
 @dataclass(frozen=True)
@@ -38,10 +45,11 @@ class Transformer:
 
     @classmethod
     def of(cls, model, weight_precision: str, kv_precision: str) -> "Transformer":
-        """The speed-relevant figures of a `gpudash.model.Model` in these precisions."""
+        """The speed-relevant figures of a `gpudash.model.Model` in these precisions; refuses other models."""
         from gpudash.memory import kv_bytes_per_token, weights_gb
         from gpudash.model import load_precision
 
+        require_transformer(model)
         windowed, precision = 0.0, load_precision(weight_precision)
         if model.window_tokens and model.global_layers is not None:
             windowed = 1 - model.global_layers / model.layers

@@ -139,7 +139,8 @@ def _largest_batch(set_ups: SetUps):
     transformer = set_ups.transformer
     free_gb = _choice("memory_share_fraction") * set_ups.usable_gb * set_ups.gpu_count - transformer.weights_gb
     tokens = transformer.seen_tokens(set_ups.context_tokens + set_ups.output_tokens)
-    return np.maximum(free_gb / (transformer.kv_bytes_per_token / BYTES_PER_GB * tokens), 1)
+    with np.errstate(divide="ignore"):  # an encoder keeps no cache, so that memory sets no limit
+        return np.maximum(free_gb / (transformer.kv_bytes_per_token / BYTES_PER_GB * tokens), 1)
 
 
 def read_set_ups(columns: dict[str, list[str]], hardware) -> SetUps:

@@ -10,7 +10,7 @@ from gpudash.errors import GpudashError
 from gpudash.model import custom_model, load_model, load_precision
 from gpudash.result import Message
 from gpudash.row_cells import check_counts, finite, numbers_or
-from gpudash.speed import Cards
+from gpudash.speed import Cards, require_transformer
 from gpudash.speed_rows import Predictions, reason_of, where_readable
 from gpudash.training_speed import TrainingWork, mfu_fraction, training_sigma_log
 
@@ -125,4 +125,5 @@ def _geometry(name: str, params_b: str, active_params_b: str) -> tuple[float, fl
         if not given:
             raise
         model = custom_model(**given)
+    require_transformer(model)
     return model.params_b, model.active_params_b, model.layers, model.heads * model.head_dim
