@@ -219,11 +219,14 @@ def claims(options: Namespace, text: Text) -> list[dict]:
 def brief(options: Namespace, text: Text) -> dict:
     from gpudash.brief import Brief
     from gpudash.export_files import maker, write_brief
+    from gpudash.figures._money import text_for
 
     maker(options.o)  # an unknown kind of file is refused before the work
     if options.address is not None and not options.address.startswith(("http://", "https://")):
         raise GpudashError("export_files.address", found=options.address[:80])
-    size = write_brief(Brief(_result(options, text), text, options.address or ""), options.o)
+    result = _result(options, text)
+    said = text_for(result.scenario, result.catalogue, text.language)
+    size = write_brief(Brief(result, said, options.address or ""), options.o)
     return {"file": options.o, "bytes": size}
 
 

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 from gpudash.errors import GpudashError
-from gpudash.result import Message
+from gpudash.result import Message, Usd
 from gpudash.scores import normalised, ranks, ratio_utilities
 from gpudash.tables import DATA, read_yaml
 
@@ -201,4 +201,5 @@ def _fill(criterion: Criterion, values: np.ndarray, missing: np.ndarray) -> Mess
     worst = known.min() if criterion.objective == "max" else known.max()
     filled = worst if criterion.missing == "worst" else np.median(known)
     values[missing] = filled
-    return Message.of(f"scores.missing_{criterion.missing}_{criterion.key}", value=float(filled), **count)
+    value = Usd(filled) if criterion.key.endswith("_price") else float(filled)
+    return Message.of(f"scores.missing_{criterion.missing}_{criterion.key}", value=value, **count)

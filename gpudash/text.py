@@ -21,12 +21,13 @@ class Text:
     """All sentences of one language; `text("tco.title", months=36)`.
 
     A key is `<topic>.<name>`; the topic is the file data/text/<language>/<topic>.yaml, the name may hold dots.
+    Messages hold money in US dollars; it is said in `currency`, at `units_per_usd`.
     """
 
-    def __init__(self, language: str):
+    def __init__(self, language: str, currency: str = "USD", units_per_usd: float = 1.0):
         if language not in LANGUAGES:
             raise ValueError(f"language {language!r}")
-        self.language = language
+        self.language, self.currency, self.units_per_usd = language, currency, units_per_usd
 
     def __call__(self, key: str, /, **values) -> str:
         topic, _, name = key.partition(".")
@@ -45,7 +46,7 @@ class Text:
         if isinstance(value, Message):
             return self.say(value)
         if isinstance(value, Usd):
-            return self.money(value)
+            return self.money(value * self.units_per_usd, self.currency)
         if isinstance(value, Share):
             return self.percent(value)
         if isinstance(value, Country):

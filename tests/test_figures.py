@@ -32,7 +32,7 @@ from gpudash.figures import (
     what_if,
     workload,
 )
-from gpudash.figures._money import money_of
+from gpudash.figures._money import money_of, text_for
 from gpudash.figures._table import Table, table_of
 from gpudash.figures._theme import WAY_COLOURS
 from gpudash.purchase_mix import KINDS
@@ -336,3 +336,14 @@ def test_the_bars_side_by_side_are_the_costs_of_a_month(chat):
 
 def test_equal_scenarios_differ_in_no_input(chat):
     assert compare.inputs(compare.Compared((chat, chat), ("A", "B")), Text("en")) is None
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_money_in_a_message_is_in_the_currency_of_the_page(language):
+    catalogue = load_catalogue()
+    scenario = Scenario().with_values({"finance.currency": "CNY", "finance.units_per_usd": 7.0, "budget.amount": 3000})
+    result = evaluate(scenario, catalogue)
+    spare_usd = 3000 - result.recommendation.monthly_usd
+    said = " ".join(overview.answer(result, text_for(scenario, catalogue, language)))
+    assert Text(language).money(spare_usd * 7, "CNY") in said
+    assert Text(language).money(spare_usd) not in said

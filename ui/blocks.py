@@ -18,6 +18,7 @@ from gpudash import share
 from gpudash.brief import Brief, as_read
 from gpudash.catalogue import snapshots
 from gpudash.errors import GpudashError
+from gpudash.figures._money import text_for
 from gpudash.figures._table import Column, Table, rows_where, rows_with
 from gpudash.figures.compare import Compared
 from gpudash.newer_prices import newer_prices
@@ -67,6 +68,11 @@ class Page:
         except GpudashError as error:
             st.error(literal(sentence(error, self.text)), icon=":material/block:")
             st.stop()
+
+    @cached_property
+    def answer_text(self) -> Text:
+        """The sentences about the answer, their money in the currency of the page."""
+        return text_for(self.scenario, self.result.catalogue, self.text.language)
 
     @property
     def answered(self) -> bool:
@@ -159,7 +165,7 @@ class Page:
 
     @cached_property
     def brief(self) -> Brief:
-        return Brief(self.result, self.text, state.link())
+        return Brief(self.result, self.answer_text, state.link())
 
     def newer_prices(self) -> None:
         """Where the answer was made with older prices: what it would be with the newest, and the way there."""
@@ -398,19 +404,19 @@ class Page:
                 if found.found is not None:
                     progress.progress(found.found.fraction)
                     with points.container():
-                        _draw_points(views[0](found.found, self.result, self.text))
+                        _draw_points(views[0](found.found, self.result, self.answer_text))
         if found.is_done:
             status.empty()
         points.empty()
         for view in views if found.found is not None else ():
-            self._draw(view(found.found, self.result, self.text), f"{key}.{view.__name__}")
+            self._draw(view(found.found, self.result, self.answer_text), f"{key}.{view.__name__}")
 
     def offers(self, *views: Grown) -> None:
         """The filters of the catalogue, and views of the offers that they let through."""
         chosen = offer_filter(self.scenario, self.text)
         for view in views:
             with self._surviving(view.__name__):
-                self._draw(view(chosen, self.result, self.text), f"{self.name}.{view.__name__}")
+                self._draw(view(chosen, self.result, self.answer_text), f"{self.name}.{view.__name__}")
 
     def own_prices(self) -> None:
         """The way to bring prices of one's own, folded until it is used."""
@@ -422,13 +428,13 @@ class Page:
 
     def compared(self, *views: ComparedView) -> None:
         """The chooser of scenarios, and views of those that stand side by side; at the end their common link."""
-        compared = chooser(self.result, self.text)
+        compared = chooser(self.result, self.answer_text)
         if len(compared.results) == 1:
             self.explain("nothing_yet")
             return
         for view in views:
             with self._surviving(view.__name__):
-                self._draw_compared(view(compared, self.text), f"{self.name}.{view.__name__}")
+                self._draw_compared(view(compared, self.answer_text), f"{self.name}.{view.__name__}")
         self._comparison_link()
 
     def _draw_compared(self, shown, key: str) -> None:

@@ -6,6 +6,7 @@ from functools import lru_cache
 import plotly.graph_objects as go
 
 from gpudash.catalogue import Catalogue
+from gpudash.figures._money import text_for
 from gpudash.result import Result
 from gpudash.scenario import Scenario
 from gpudash.text import Text
@@ -25,7 +26,7 @@ class Memo:
         self.search = lru_cache(searches)(_search)
 
     def _view(self, function: View, scenario: Scenario, catalogue: Catalogue, language: str):
-        shown = function(self.answer(scenario, catalogue), Text(language))
+        shown = function(self.answer(scenario, catalogue), text_for(scenario, catalogue, language))
         return Chart.of(shown) if isinstance(shown, go.Figure) else shown
 
     def forget(self) -> None:

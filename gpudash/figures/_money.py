@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
+from gpudash.catalogue import Catalogue
 from gpudash.result import Result
+from gpudash.scenario import Scenario
 from gpudash.text import Text
 
 
@@ -33,3 +35,9 @@ def money_of(result: Result, text: Text) -> Money:
     if finance.units_per_usd is None:
         return Money(finance.currency, rate.units_per_usd, rate.as_of, rate.source, text)
     return Money(finance.currency, finance.units_per_usd, "", text("common.your_own_rate"), text)
+
+
+def text_for(scenario: Scenario, catalogue: Catalogue, language: str) -> Text:
+    """The sentences of a language, with the money in messages as `money_of` shows it."""
+    finance = scenario.finance
+    return Text(language, finance.currency, finance.units_per_usd or catalogue.rate(finance.currency).units_per_usd)
