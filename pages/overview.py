@@ -12,10 +12,10 @@ page.side_by_side(
     lambda: (
         page.figure(overview.purchase_split),
         page.notice(overview.strongest_warning),
+        page.quiet(overview.sieve),
     ),
     lambda: page.figure(overview.cumulative_cost),
 )
-page.quiet(overview.sieve)
 page.side_by_side(
     lambda: (
         page.section("section_change"),

@@ -439,7 +439,8 @@ class Page:
 
     def _draw_compared(self, shown, key: str) -> None:
         if isinstance(shown, Table):
-            self._print(shown)
+            with st.container(key=f"{key}.stacked"):
+                self._print(shown)
             downloads.table(shown, self.brief, key)
         elif isinstance(shown, tuple):
             self._multiples(shown, key)
@@ -512,9 +513,9 @@ def _column_config(column: Column):
 
 
 def _step(values: tuple) -> float:
-    """Digits shown in a column of numbers: none from 100 on, as in sentences."""
-    known = [abs(value) for value in values if value is not None]
-    largest = max(known, default=0)
-    if all(float(value).is_integer() for value in known):
+    """Digits shown in a column of numbers: none where all are from 100 on, as in sentences."""
+    known = [abs(value) for value in values if value]
+    least, largest = min(known, default=0), max(known, default=0)
+    if least >= 100 or all(float(value).is_integer() for value in known):
         return 1
-    return 1 if largest >= 100 else 0.01 if largest >= 1 else 0.0001
+    return 0.01 if largest >= 1 else 0.0001

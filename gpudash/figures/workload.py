@@ -264,8 +264,9 @@ def week(result: Result, text: Text) -> go.Figure | None:
     months = {0: text("figures.first_month"), len(servers) - 1: text("figures.last_month")}
     if (servers[0] == servers[-1]).all():
         months = {0: text("figures.every_month")}
+    least, most = int(servers[0].min()), int(servers[0].max())
     chart = figure(
-        text("figures.week", least=text.number(int(servers[0].min())), most=text.number(int(servers[0].max()))),
+        text("figures.week_same" if least == most else "figures.week", least=text.number(least), most=text.number(most)),
         source=text("figures.week_source"),
         x=text("figures.week_x"),
         y=text("figures.servers"),
