@@ -64,7 +64,7 @@ def _mix_title(plan, most: int, text: Text) -> str:
         + np.max(plan.monthly_servers, initial=0)
     )
     if committed == 0:
-        return text("figures.curve_as_you_go", most=text.number(most))
+        return text("figures.curve_as_you_go")
     if committed >= most:
         return text("figures.curve_all_committed", most=text.number(most))
     rest = text.number(most - committed)

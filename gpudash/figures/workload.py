@@ -265,8 +265,9 @@ def week(result: Result, text: Text) -> go.Figure | None:
     if (servers[0] == servers[-1]).all():
         months = {0: text("figures.every_month")}
     least, most = int(servers[0].min()), int(servers[0].max())
+    key = "figures.week_same" if least == most else "figures.week"
     chart = figure(
-        text("figures.week_same" if least == most else "figures.week", least=text.number(least), most=text.number(most)),
+        text(key, least=text.number(least), most=text.number(most)),
         source=text("figures.week_source"),
         x=text("figures.week_x"),
         y=text("figures.servers"),
