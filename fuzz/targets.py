@@ -26,7 +26,7 @@ from gpudash.export import result_json
 from gpudash.export_files import ACTIONS, FILES
 from gpudash.markdown import escaped
 from gpudash.memory_rows import fit_rows, memory_rows
-from gpudash.purchase_mix import mix
+from gpudash.mix_request import mix
 from gpudash.result import Result
 from gpudash.scenario import Scenario
 from gpudash.speed_rows import predict_rows

@@ -19,7 +19,7 @@ from gpudash.figures.tco import bill_of_leading, cost_label
 from gpudash.purchase_mix import COMMITMENTS, KINDS, TERM_YEARS, Plan
 from gpudash.result import Bill, Choice
 from gpudash.storage import REQUESTS_PER_PRICED_UNIT
-from gpudash.tco import credit_months, paid_fraction
+from gpudash.tco import credit_months, paid_fraction, rework_fraction
 from gpudash.units import HOURS_PER_MONTH, HOURS_PER_YEAR, MONTHS_PER_YEAR
 
 LIST_PRICES = {
@@ -141,8 +141,7 @@ class _Maker:
             listed = put(self._say("list_rate", way=way), getattr(self.choice, LIST_PRICES[kind]))
             rework = ""
             if kind == "spot":
-                detail = self.brief.result.purchase_detail.spot
-                rework = "*(1+" + put(self._say("rework"), detail.rework_fraction) + ")"
+                rework = "*(1+" + put(self._say("rework"), float(rework_fraction(self.known, offer)[0])) + ")"
             paid = Formula(f"{listed}*(1-{discount}){rework}*{self.usd}")
             self.rate[kind] = put(self._say("paid_rate", way=way), paid)
 

@@ -170,7 +170,7 @@ def memory_batch(options: Namespace, text: Text) -> dict:
 
 
 def mix(options: Namespace, text: Text) -> dict:
-    from gpudash.purchase_mix import mix as mix_of
+    from gpudash.mix_request import mix as mix_of
 
     return mix_of(read_document(options.file))
 

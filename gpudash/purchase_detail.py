@@ -8,16 +8,9 @@ import numpy as np
 
 from gpudash import savings_plans
 from gpudash.layers import Layers
-from gpudash.purchase_mix import (
-    COMMITMENTS,
-    TERM_YEARS,
-    Plan,
-    Terms,
-    break_even_interruption_h,
-    break_even_utilisation,
-    mean_time_between_interruptions_h,
-)
+from gpudash.purchase_mix import COMMITMENTS, TERM_YEARS, Plan, Terms, break_even_utilisation
 from gpudash.result import Bill
+from gpudash.spot import break_even_interruption_h, mean_time_between_interruptions_h
 from gpudash.tables import DATA, read_yaml
 from gpudash.tco import Costs, checkpoint_minutes, interruption_fraction, paid_fraction
 

@@ -18,31 +18,22 @@ Rules of the terms: a commitment is paid in full even where the horizon ends ins
 rest may come back by its sale then, which only changes the term's price; terms start at the beginning
 of a year (1 year), of every third year (3 years) or of a month (subscription). A pay-as-you-go hour costs on-demand
 where it is firm (may not be interrupted) and the lower of on-demand and spot elsewhere. Spot prices here already
-carry their rework: see `spot_rework_fraction`.
+carry their rework: see `gpudash.spot`.
 """
 
-import difflib
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from gpudash.errors import GpudashError
-from gpudash.layers import Layers, layers
-from gpudash.units import HOURS_PER_MONTH, HOURS_PER_YEAR, MINUTES_PER_HOUR
+from gpudash.layers import Layers
+from gpudash.units import HOURS_PER_YEAR
 
 KINDS = ("reserved_3y", "reserved_1y", "monthly", "on_demand", "spot")
 COMMITMENTS = KINDS[:3]
 LONG_TERM_YEARS = 3
 TERM_YEARS = {"reserved_3y": LONG_TERM_YEARS, "reserved_1y": 1}
-# Limits of the command line's file; the last two only keep absurd figures from overflowing.
-MAX_YEARS = 3
-MAX_SERVERS = 10**9
-MAX_USD_PER_HOUR = 10**9
-_PRICE_KEYS = tuple(f"{kind}_usd_per_hour" for kind in ("on_demand", "spot", "reserved_1y", "reserved_3y"))
 # A commitment must be cheaper by more than rounding, so that indifference never buys one.
 _CLEARLY_CHEAPER = 1 + 1e-12
 # Cells (offers x periods x layers) worked on at once: a few arrays of this size stay in the processor's cache.
@@ -303,128 +294,9 @@ def server_usd(
     return np.repeat(_choose(view, prices, terms, commitment_cap_servers).layer_usd[0], demand_layers.servers)
 
 
-def mix(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer of the command `mix`: the cheapest split for a demand given per year and slot.
-
-    `request`: `demand` and `firm` (1 to 3 years of equally many slots, whole servers, a slot stands for 8760 / slots
-    hours) and the `*_usd_per_hour` prices of `_PRICE_KEYS`, null where not sold; without an on-demand price commitments
-    must cover all demand. Raises a `mix.*` error for anything else, and `mix.nothing_covers` where the prices leave an
-    hour that cannot be bought.
-    """
-    demand, firm, prices = _checked(request)
-    if math.isnan(prices["on_demand_usd_per_hour"]):
-        prices["spot_usd_per_hour"] = math.nan  # nothing as you go: commitments must cover all demand
-    chosen = plan(layers(demand, firm, periods_per_year=1), **prices)
-    on_demand, *terms = (prices[f"{kind}_usd_per_hour"] for kind in ("on_demand", "reserved_1y", "reserved_3y"))
-    break_even = [None if math.isnan(term + on_demand) else break_even_utilisation(term, on_demand) for term in terms]
-    return {
-        "total_usd": chosen.total_usd,
-        "reserved_3y_servers": int(chosen.reserved_3y_servers[0]),
-        "reserved_1y_servers": chosen.reserved_1y_servers.tolist(),
-        **{f"{kind}_usd": float(chosen.usd[kind].sum()) for kind in KINDS if kind != "monthly"},
-        "unused_commitment_usd": chosen.unused_commitment_usd,
-        "break_even_utilisation": dict(zip(("reserved_1y", "reserved_3y"), break_even)),
-    }
-
-
 def break_even_utilisation(committed_usd_per_hour, on_demand_usd_per_hour):
     """Share of its hours a commitment must be busy to cost the same as on-demand: rate paid / on-demand rate."""
     return committed_usd_per_hour / on_demand_usd_per_hour
-
-
-def mean_time_between_interruptions_h(interruption_fraction_per_month):
-    """Hours between interruptions of one server, if a given share of servers is interrupted within a month.
-
-    -730 / ln(1 - share), for interruptions that strike independently of age; infinite at 0. Share: 0 to below 1.
-    """
-    share = np.asarray(interruption_fraction_per_month, dtype=float)
-    if ((share < 0) | (share >= 1)).any():
-        raise GpudashError("mix.interruption_fraction")
-    with np.errstate(divide="ignore"):
-        return -HOURS_PER_MONTH / np.log1p(-share) + 0.0
-
-
-def spot_rework_fraction(mean_time_between_interruptions_h, checkpoint_minutes, restart_minutes):
-    """Extra spot hours per useful hour, with checkpoints at the interval that costs least.
-
-    C / interval + interval / (2 M) + R / M at interval = sqrt(2 C M), which is sqrt(2 C / M) + R / M.
-    M: mean time between interruptions (infinite: never); C: one checkpoint; R: one restart. Source: Young, A first
-    order approximation to the optimum checkpoint interval, CACM 1974; an approximation that holds for C well below M.
-    """
-    per_hour = 1 / np.asarray(mean_time_between_interruptions_h, dtype=float)
-    checkpoint_h, restart_h = (
-        np.asarray(minutes, dtype=float) / MINUTES_PER_HOUR for minutes in (checkpoint_minutes, restart_minutes)
-    )
-    return np.sqrt(2 * checkpoint_h * per_hour) + restart_h * per_hour
-
-
-def break_even_interruption_h(spot_usd_per_hour, on_demand_usd_per_hour, checkpoint_minutes, restart_minutes):
-    """Mean time between interruptions (hours) at which spot with its rework costs as much as on-demand.
-
-    Solves sqrt(2 C / M) + R / M = on_demand / spot - 1 for M. Infinite where spot is not cheaper to begin with;
-    0 where interruptions cost nothing. `spot_usd_per_hour` is the price before rework.
-    """
-    margin = np.asarray(on_demand_usd_per_hour, dtype=float) / np.asarray(spot_usd_per_hour, dtype=float) - 1
-    checkpoint_h, restart_h = (
-        np.asarray(minutes, dtype=float) / MINUTES_PER_HOUR for minutes in (checkpoint_minutes, restart_minutes)
-    )
-    # The root of R x^2 + sqrt(2C) x = margin with x = 1 / sqrt(M), written so that R = 0 needs no case of its own.
-    half = np.sqrt(2 * checkpoint_h)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        root_m = (half + np.sqrt(2 * checkpoint_h + 4 * restart_h * np.maximum(margin, 0))) / (2 * margin)
-        return np.where(margin > 0, root_m**2, np.inf)[()]
-
-
-def _checked(request) -> tuple[np.ndarray, np.ndarray, dict[str, float]]:
-    """The command's file as arrays and prices, or the error that says what to correct."""
-    if not isinstance(request, Mapping):
-        raise GpudashError("mix.not_a_mapping")
-    allowed = ("demand", "firm", *_PRICE_KEYS)
-    for key in request:
-        if key not in allowed:
-            nearest = difflib.get_close_matches(str(key), allowed, n=1, cutoff=0)[0]
-            raise GpudashError("mix.unknown_key", name=_short(key), nearest=nearest)
-    demand, firm = (_checked_servers(name, request.get(name)) for name in ("demand", "firm"))
-    if demand.shape != firm.shape:
-        raise GpudashError("mix.shapes_differ", demand=_size(demand), firm=_size(firm))
-    above = np.argwhere(firm > demand)
-    if len(above):
-        year, slot = above[0]
-        asked = {"firm": int(firm[year, slot]), "demand": int(demand[year, slot])}
-        raise GpudashError("mix.firm_above_demand", year=int(year) + 1, slot=int(slot) + 1, **asked)
-    return demand, firm, {key: _checked_price(key, request.get(key)) for key in _PRICE_KEYS}
-
-
-def _checked_servers(name: str, years) -> np.ndarray:
-    if not isinstance(years, list) or not all(isinstance(slots, list) for slots in years):
-        raise GpudashError("mix.not_lists", name=name)
-    if not 1 <= len(years) <= MAX_YEARS:
-        raise GpudashError("mix.years", name=name, years=len(years), most=MAX_YEARS)
-    for year, slots in enumerate(years, start=1):
-        if not slots or len(slots) != len(years[0]):
-            raise GpudashError("mix.ragged", name=name, year=year, found=len(slots), expected=len(years[0]) or 1)
-        for slot, value in enumerate(slots, start=1):
-            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if not is_number or not 0 <= value <= MAX_SERVERS or value != int(value):
-                where = {"name": name, "year": year, "slot": slot}
-                raise GpudashError("mix.servers", **where, value=_short(value), most=MAX_SERVERS)
-    return np.array(years, dtype=np.int64)
-
-
-def _checked_price(name: str, value) -> float:
-    if value is None:
-        return math.nan
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= MAX_USD_PER_HOUR:
-        raise GpudashError("mix.price", name=name, value=_short(value), most=MAX_USD_PER_HOUR)
-    return float(value)
-
-
-def _short(value) -> str:
-    return str(value)[:40]
-
-
-def _size(servers: np.ndarray) -> str:
-    return " x ".join(map(str, servers.shape))
 
 
 def _total(per_period: np.ndarray) -> np.ndarray:

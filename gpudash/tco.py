@@ -15,16 +15,9 @@ from gpudash.extras import Extras, extras_of, support_usd_per_month
 from gpudash.finance import npv_usd, tax_usd
 from gpudash.freshness import young_enough_usd_per_hour
 from gpudash.layers import Layers, layers
-from gpudash.purchase_mix import (
-    COMMITMENTS,
-    KINDS,
-    Plan,
-    best_mix,
-    mean_time_between_interruptions_h,
-    plan,
-    spot_rework_fraction,
-)
+from gpudash.purchase_mix import COMMITMENTS, KINDS, Plan, best_mix, plan
 from gpudash.result import Bill, Demand, TcoMonth
+from gpudash.spot import mean_time_between_interruptions_h, spot_rework_fraction
 from gpudash.units import HOURS_PER_MONTH, MONTHS_PER_YEAR
 
 _ROUNDING = 1e-9  # a lower bound must not lie above the cost by rounding
@@ -262,7 +255,7 @@ def demand_result(known, shapes, sized, costs: Costs, candidate: int) -> Demand:
 
 def _prices(known, rows: np.ndarray) -> Prices:
     offers, oldest_days = known.catalogue.offers, known.scenario.requirements.maximum_price_age_days
-    paid, rework = paid_fraction(known, rows), _rework_fraction(known, rows)
+    paid, rework = paid_fraction(known, rows), rework_fraction(known, rows)
     prices = {
         way: young_enough_usd_per_hour(offers, way, oldest_days)[rows] * paid
         if way in known.ways
@@ -301,7 +294,7 @@ def checkpoint_minutes(known) -> float:
     return 0.0 if known.scenario.workload.kind == "inference" else known.scenario.purchase.checkpoint_minutes
 
 
-def _rework_fraction(known, rows: np.ndarray) -> np.ndarray:
+def rework_fraction(known, rows: np.ndarray) -> np.ndarray:
     """Extra hours on spot for what is lost and started again."""
     mean_time_h = mean_time_between_interruptions_h(interruption_fraction(known, rows))
     return spot_rework_fraction(mean_time_h, checkpoint_minutes(known), known.scenario.purchase.restart_minutes)

@@ -5,8 +5,8 @@ import pytest
 
 from gpudash.catalogue import load_catalogue
 from gpudash.evaluate import evaluate
-from gpudash.purchase_mix import spot_rework_fraction
 from gpudash.scenario import Scenario
+from gpudash.spot import spot_rework_fraction
 
 AWS = {
     "workload": {"model": "llama-3.1-70b"},

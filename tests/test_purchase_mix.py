@@ -10,16 +10,9 @@ from hypothesis import strategies as st
 from bench.highs import highs_usd
 from gpudash.errors import GpudashError
 from gpudash.layers import layers
-from gpudash.purchase_mix import (
-    KINDS,
-    best_mix,
-    break_even_interruption_h,
-    break_even_utilisation,
-    mean_time_between_interruptions_h,
-    mix,
-    plan,
-    spot_rework_fraction,
-)
+from gpudash.mix_request import mix
+from gpudash.purchase_mix import KINDS, best_mix, break_even_utilisation, plan
+from gpudash.spot import break_even_interruption_h, mean_time_between_interruptions_h, spot_rework_fraction
 
 YEAR = 8760
 MONTH = 730
