@@ -43,12 +43,18 @@ def _freshness(offers, rows, served_hours) -> np.ndarray:
     fresh_days = freshness_rules()["fresh_days"]
     total = sum(served_hours.values())
     weighted = sum(
-        np.where(hours > 0, hours * fresh_days / np.maximum(offers.age_days_of(way)[rows], fresh_days), 0.0)
+        np.where(hours > 0, hours * fresh_days / np.maximum(_age_days(offers, way)[rows], fresh_days), 0.0)
         for way, hours in served_hours.items()
     )
     ages = np.vstack([np.where(np.isnan(offers.usd_per_hour_of(way)), np.inf, offers.age_days_of(way)) for way in WAYS])
     at_most = fresh_days / np.maximum(ages.min(axis=0)[rows], fresh_days)
     return np.where(total > 0, weighted / np.where(total > 0, total, 1.0), at_most)
+
+
+def _age_days(offers, way: str) -> np.ndarray:
+    """The age of a price; that of the row for a supposed price ("what if 3 years were 40 % off"), which has none."""
+    own = offers.age_days_of(way)
+    return np.where(np.isnan(own), offers.age_days, own)
 
 
 def asked_range_usd_per_hour(offers) -> tuple[np.ndarray, np.ndarray]:
@@ -96,7 +102,7 @@ def oldest_used(offers, rows, served_hours) -> tuple[np.ndarray, np.ndarray]:
     `served_hours`: way of buying -> hours of each row. Nothing bought: the row's on-demand price.
     """
     ways = ("on_demand", *(way for way in served_hours if way != "on_demand"))
-    ages = np.vstack([np.where(served_hours[way] > 0, offers.age_days_of(way)[rows], -np.inf) for way in ways])
+    ages = np.vstack([np.where(served_hours[way] > 0, _age_days(offers, way)[rows], -np.inf) for way in ways])
     oldest = ages.argmax(axis=0)
     age_days = ages[oldest, np.arange(len(rows))]
     is_used = np.isfinite(age_days)

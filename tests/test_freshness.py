@@ -12,6 +12,7 @@ from gpudash.freshness import (
     asked_range_usd_per_hour,
     certainty,
     freshness_rules,
+    oldest_used,
     outdated_prices,
     price_doubts,
     usable_spot_usd_per_hour,
@@ -188,3 +189,13 @@ def test_a_derived_price_is_as_old_as_the_older_of_list_price_and_discount():
     derived = offers.reserved_1y_origin == "derived"
     assert (offers.reserved_1y_age_days[derived] >= offers.age_days[derived]).all()
     assert (offers.reserved_1y_age_days[derived] > offers.age_days[derived]).any()
+
+
+def test_a_supposed_price_without_a_date_is_as_old_as_its_row():
+    offers = CATALOGUE.offers
+    row = list(offers.id).index("Nebius / gpu-h100-sxm_8gpu-128vcpu-1600gb / eu-north1")
+    assert np.isnan(offers.reserved_3y_age_days[row])
+    served = {"on_demand": np.zeros(1), "reserved_3y": np.ones(1)}
+    (way,), (age_days,) = oldest_used(offers, [row], served)
+    assert (way, age_days) == ("reserved_3y", offers.age_days[row])
+    assert np.isfinite(certainty(offers, [row], served, 1.0)[0])
