@@ -31,6 +31,7 @@ bench-ui: $(TEST_READY)
 
 load: $(TEST_READY)
 	$(PYTHON) -m bench.load
+	$(PYTHON) -m bench.load --processes 2
 
 soak: $(TEST_READY)
 	$(PYTHON) -m bench.load soak

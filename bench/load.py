@@ -1,7 +1,9 @@
 """Many visitors at once, without browsers: `make load`, and for memory over time `make soak`. They print.
 
-    python -m bench.load [--sessions 50] [--moves 12] [--idle 200]
+    python -m bench.load [--sessions 50] [--moves 12] [--idle 200] [--processes 1]
     python -m bench.load soak [--minutes 30] [--sessions 20]
+
+Several processes stand for replicas behind a proxy that keeps a visitor at one of them.
 
 Every visitor has questions of their own, and every move asks for an answer that nobody has asked for before: nothing
 of what is measured comes from the caches of answers. At the end each visitor's headline numbers are compared with
@@ -13,6 +15,8 @@ import asyncio
 import random
 import statistics
 import time
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
@@ -31,16 +35,16 @@ INPUTS = {"traffic.peak_requests_per_s": (1, 40), "workload.context_tokens": (20
 EVERY_S = 5
 IDLE_S = 30
 SAMPLE_S = 15
-MOST_SESSIONS, MOST_MOVES, MOST_MINUTES = 500, 500, 120
+MOST_SESSIONS, MOST_MOVES, MOST_MINUTES, MOST_PROCESSES = 500, 500, 120, 8
 RANDOM_STATE = 20261130
 FAULTS = (Failure, WebSocketException, OSError, TimeoutError)
 
 
 @dataclass
 class Crowd:
-    """Visitors of one server, and what went wrong for them."""
+    """Visitors, in turn of one process of the server and of the next, and what went wrong for them."""
 
-    server: Server
+    servers: Sequence[Server]
     every_s: float = EVERY_S
     dice: random.Random = field(default_factory=lambda: random.Random(RANDOM_STATE))
     sessions: list[Session] = field(default_factory=list)
@@ -51,7 +55,7 @@ class Crowd:
         for _ in range(count):
             link = {"v": "1", "lang": "en", "workload.model": self.dice.choice(MODELS), **dict([self._input()])}
             try:
-                self.sessions.append(await Session.open(self.server, link))
+                self.sessions.append(await Session.open(self.servers[len(self.sessions) % len(self.servers)], link))
             except FAULTS as fault:
                 self.faults.append(repr(fault))
 
@@ -63,6 +67,12 @@ class Crowd:
         for outcome in await asyncio.gather(*(session.close() for session in self.sessions), return_exceptions=True):
             if outcome is not None:
                 self.faults.append(repr(outcome))
+
+    def cpu_s(self) -> float:
+        return sum(server.cpu_s() for server in self.servers)
+
+    def memory_mb(self) -> float:
+        return sum(server.memory_mb() for server in self.servers)
 
     def check(self) -> None:
         """Whether everybody sees the answer to the question in their address."""
@@ -93,40 +103,47 @@ def expected(session: Session) -> list[str]:
     return [metric.value for metric in headline(evaluate(scenario, load_catalogue()), Text("en"))]
 
 
-async def load(server: Server, sessions: int, moves: int, idle: int) -> None:
+async def load(servers: Sequence[Server], sessions: int, moves: int, idle: int) -> None:
     """Visitors who move an input every few seconds, then many more who only look."""
-    crowd = Crowd(server)
+    crowd = Crowd(servers)
     await crowd.come(sessions)
     opened_s = [session.seconds[0] for session in crowd.sessions]
-    cpu_s, start = server.cpu_s(), time.monotonic()
+    cpu_s, start = crowd.cpu_s(), time.monotonic()
     await crowd.move(moves)
-    cpu_s, taken_s = server.cpu_s() - cpu_s, time.monotonic() - start
+    cpu_s, taken_s = crowd.cpu_s() - cpu_s, time.monotonic() - start
     waits = [wait for session in crowd.sessions for wait in session.seconds[1:]]
-    print(f"{len(crowd.sessions):6d}     sessions held, each moving an input every {EVERY_S} s: {len(waits)} moves")
+    held = f"{len(crowd.sessions):6d}     sessions held by {len(servers)} process(es)"
+    print(f"{held}, each moving an input every {EVERY_S} s: {len(waits)} moves")
     print_waits("to open a session", opened_s)
     print_waits("from an input to its result", waits)
     print(f"{cpu_s / max(len(waits), 1) * 1000:6.0f} ms  processor time of the server per move")
     print(f"{cpu_s / taken_s:6.2f}     cores busy on average")
-    before_mb = server.memory_mb()
-    await crowd.come(idle)
-    await asyncio.sleep(IDLE_S)
-    held_mb = server.memory_mb()
-    print(f"{len(crowd.sessions):6d}     sessions held, {idle} of them idle for {IDLE_S} s and more")
-    print(f"{held_mb:6.0f} MB  memory of the server; {(held_mb - before_mb) / max(idle, 1):.2f} MB per idle session")
+    if idle:
+        await hold(crowd, idle)
     await crowd.leave()
     crowd.check()
     print_faults(crowd)
 
 
-async def soak(server: Server, sessions: int, minutes: float) -> None:
+async def hold(crowd: Crowd, idle: int) -> None:
+    """So many more visitors, who only look; what memory they take."""
+    before_mb = crowd.memory_mb()
+    await crowd.come(idle)
+    await asyncio.sleep(IDLE_S)
+    held_mb = crowd.memory_mb()
+    print(f"{len(crowd.sessions):6d}     sessions held, {idle} of them idle for {IDLE_S} s and more")
+    print(f"{held_mb:6.0f} MB  memory of the server; {(held_mb - before_mb) / idle:.2f} MB per idle session")
+
+
+async def soak(servers: Sequence[Server], sessions: int, minutes: float) -> None:
     """Visitors who go on moving; whether the memory of the server goes on growing."""
-    crowd = Crowd(server)
+    crowd = Crowd(servers)
     await crowd.come(sessions)
     moving = asyncio.create_task(crowd.move(int(minutes * 60 / EVERY_S)))
     start, samples = time.monotonic(), []
     while not moving.done():
         await asyncio.wait({moving}, timeout=SAMPLE_S)
-        samples.append((time.monotonic() - start, server.memory_mb()))
+        samples.append((time.monotonic() - start, crowd.memory_mb()))
         print(f"{samples[-1][0] / 60:6.1f} min {samples[-1][1]:6.0f} MB", flush=True)
     print_waits("from an input to its result", [wait for session in crowd.sessions for wait in session.seconds[1:]])
     later = samples[len(samples) // 2 :]
@@ -155,15 +172,17 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, default=50)
     parser.add_argument("--moves", type=int, default=12)
     parser.add_argument("--idle", type=int, default=200)
+    parser.add_argument("--processes", type=int, default=1, choices=range(1, MOST_PROCESSES + 1))
     parser.add_argument("--minutes", type=float, default=30)
     asked = parser.parse_args()
     if max(asked.sessions + asked.idle - MOST_SESSIONS, asked.moves - MOST_MOVES, asked.minutes - MOST_MINUTES) > 0:
         parser.error(f"at most {MOST_SESSIONS} sessions, {MOST_MOVES} moves and {MOST_MINUTES} minutes")
-    with running() as server:
+    with ExitStack() as stack:
+        servers = [stack.enter_context(running()) for _ in range(asked.processes)]
         if asked.kind == "load":
-            asyncio.run(load(server, asked.sessions, asked.moves, asked.idle))
+            asyncio.run(load(servers, asked.sessions, asked.moves, asked.idle))
         else:
-            asyncio.run(soak(server, asked.sessions, asked.minutes))
+            asyncio.run(soak(servers, asked.sessions, asked.minutes))
 
 
 if __name__ == "__main__":

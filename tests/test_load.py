@@ -16,7 +16,7 @@ def test_five_visitors_who_move_an_input_twice_read_the_right_numbers():
 
 
 async def visited(server, sessions: int, moves: int) -> Crowd:
-    crowd = Crowd(server, every_s=0.5)
+    crowd = Crowd([server], every_s=0.5)
     await crowd.come(sessions)
     await crowd.move(moves)
     await crowd.leave()
