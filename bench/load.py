@@ -53,7 +53,8 @@ class Crowd:
     async def come(self, count: int) -> None:
         """So many more visitors, one after the other."""
         for _ in range(count):
-            link = {"v": "1", "lang": "en", "workload.model": self.dice.choice(MODELS), **dict([self._input()])}
+            path, value = self._input()
+            link = {"v": "1", "lang": "en", "workload.model": self.dice.choice(MODELS), path: value}
             try:
                 self.sessions.append(await Session.open(self.servers[len(self.sessions) % len(self.servers)], link))
             except FAULTS as fault:

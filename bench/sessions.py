@@ -36,7 +36,7 @@ class Failure(Exception):
 
 @dataclass
 class Session:
-    """One visitor on one page: its elements by their places, and what its widgets hold by their ids.
+    """One visitor of the Overview: its elements by their places, and what its widgets hold by their ids.
 
     The page has answered when it has written its address, or has finished; then it may go on with a long search, which
     the next move breaks off. `seconds` are the waits for answers, one for the opening and one for each move.
@@ -44,11 +44,9 @@ class Session:
 
     server: Server
     query: str
-    page: str = ""
     elements: dict[tuple[int, ...], Element] = field(default_factory=dict)
     held: dict[str, WidgetState] = field(default_factory=dict)
     seconds: list[float] = field(default_factory=list)
-    received_bytes: int = 0
     _page_hash: str = ""
     _is_new_run: bool = False
     _answered: asyncio.Event = field(default_factory=asyncio.Event)
@@ -56,9 +54,9 @@ class Session:
     _reading: asyncio.Task | None = None
 
     @classmethod
-    async def open(cls, server: Server, link: dict[str, str], page: str = "") -> "Session":
-        """Visit a page by a link and wait for its answer."""
-        session = cls(server, urlencode(link), page)
+    async def open(cls, server: Server, link: dict[str, object]) -> "Session":
+        """Visit the Overview by a link and wait for its answer."""
+        session = cls(server, urlencode(link))
         session._socket = await websockets.connect(
             server.address.replace("http", "ws", 1) + "/_stcore/stream",
             origin=server.address,
@@ -92,8 +90,7 @@ class Session:
         """Ask for a run of the script and wait for its answer; what breaks the page meanwhile is raised."""
         message = BackMsg()
         run = message.rerun_script
-        run.query_string, run.page_name, run.page_script_hash = self.query, self.page, self._page_hash
-        run.context_info.url = f"{self.server.address}/{self.page}"
+        run.query_string, run.page_script_hash, run.context_info.url = self.query, self._page_hash, self.server.address
         run.widget_states.widgets.extend(self.held.values())
         self._is_new_run = False
         self._answered.clear()
@@ -101,6 +98,7 @@ class Session:
         await self._socket.send(message.SerializeToString())
         answered = asyncio.create_task(self._answered.wait())
         await asyncio.wait({answered, self._reading}, timeout=PATIENCE_S, return_when=asyncio.FIRST_COMPLETED)
+        answered.cancel()
         if self._reading.done():
             self._reading.result()
         if not self._answered.is_set():
@@ -110,7 +108,6 @@ class Session:
     async def _read(self) -> None:
         """Take what the server sends, until it or the visitor closes."""
         async for content in self._socket:
-            self.received_bytes += len(content)
             self._take(ForwardMsg.FromString(content))
 
     def _take(self, message: ForwardMsg) -> None:
