@@ -44,7 +44,12 @@ def _run(target: str, options: Namespace) -> list[Path]:
     before = set(finds.iterdir())
     command = [sys.executable, "-m", "fuzz.one", target, f"-seed={options.seed}", f"-runs={options.inputs}"]
     command += [f"-max_total_time={round(options.minutes * 60)}", f"-max_len={LONGEST_INPUT_BYTES}"]
-    command += [f"-timeout={SLOWEST_S}", f"-rss_limit_mb={MOST_MEMORY_MB}", f"-dict={dictionary}"]
+    command += [
+        f"-timeout={SLOWEST_S}",
+        f"-report_slow_units={SLOWEST_S}",
+        f"-rss_limit_mb={MOST_MEMORY_MB}",
+        f"-dict={dictionary}",
+    ]
     command += [f"-artifact_prefix={finds}/", "-print_final_stats=1", str(corpus), str(given)]
     done = subprocess.run(command, capture_output=True, check=False)
     said = done.stderr.decode("utf-8", "replace")

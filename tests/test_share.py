@@ -63,6 +63,18 @@ ROWS = {
     "purchase.savings_plans": st.fixed_dictionaries(
         {"provider": TEXT}, optional={"reserved_1y_discount_fraction": st.floats(0, 0.95)}
     ),
+    "purchase.contracts": st.fixed_dictionaries(
+        {
+            "provider": TEXT,
+            "instance_or_gpu": TEXT,
+            "count": st.integers(0, 1000),
+            "months_left": st.integers(0, 120),
+            "usd_per_hour": st.floats(0, 1e6),
+        },
+    ),
+    "requirements.quotas": st.fixed_dictionaries(
+        {"provider": TEXT, "gpus": st.integers(0, 1000)}, optional={"region": TEXT, "gpu": TEXT}
+    ),
     "storage.datasets": st.fixed_dictionaries(
         {"name": TEXT, "size_gb": st.floats(0, 1e9)},
         optional={"kept_days": st.floats(1, 36_500), "reads_gb_per_month": st.floats(0, 1e10)},
@@ -72,6 +84,7 @@ ROWS = {
 SPECIAL = {
     "traffic.hourly_shape": st.lists(st.sampled_from([0.0, 0.25, 1.0]), min_size=168, max_size=168).filter(any),
     "purchase.terms": st.lists(st.sampled_from(["monthly", "reserved_1y", "reserved_3y"]), max_size=3),
+    "catalogue.own_sheet": TEXT.filter(bool),
     "catalogue.snapshot": st.sampled_from(snapshots()),
     "budget.currency": st.text("ABCXYZ", min_size=3, max_size=3),
     "finance.currency": st.text("ABCXYZ", min_size=3, max_size=3),
