@@ -13,6 +13,7 @@ import yaml
 
 import app
 import gpudash
+from gpudash.sheet_limits import MEGABYTES
 from gpudash.tables import DATA
 
 ROOT = DATA.parent
@@ -122,10 +123,10 @@ def test_nginx_sends_the_headers_of_the_program_on_its_own_answers_too():
     assert set(re.findall(r"proxy_hide_header (\S+);", nginx("security_headers.conf"))) <= sent.keys()
 
 
-def test_nginx_takes_files_as_large_as_the_program_does():
-    settings = (ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8")
-    taken_mb = int(re.search(r"maxUploadSize = (\d+)", settings)[1])
-    assert int(re.search(r"client_max_body_size (\d+)m", nginx("nginx.conf"))[1]) > taken_mb
+def test_every_proxy_takes_files_as_large_as_the_program_does():
+    annotations = MANIFESTS["Ingress"]["metadata"]["annotations"]
+    assert int(re.search(r"client_max_body_size (\d+)m", nginx("nginx.conf"))[1]) > MEGABYTES
+    assert int(annotations["nginx.ingress.kubernetes.io/proxy-body-size"].removesuffix("m")) > MEGABYTES
 
 
 def test_every_panel_of_the_grafana_dashboard_has_a_place_and_a_question():

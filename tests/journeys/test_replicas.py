@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -46,8 +47,19 @@ class Proxy:
 
     def replica_of(self, visitor: str) -> int:
         """The port of the replica that serves a visitor with this cookie."""
-        get(f"{self.address}/readyz", visitor)
-        return int(self.lines()[-1]["replica"].rpartition(":")[2])
+        get(f"{self.address}/{visitor}", visitor)
+        (line,) = self.logged(f"/{visitor}")
+        return int(line["replica"].rpartition(":")[2])
+
+    def logged(self, path: str) -> list[dict]:
+        """What was logged under a path; a line may be written a moment after its answer was read."""
+        give_up = time.monotonic() + PATIENCE_MS / 1000
+        while time.monotonic() < give_up:
+            lines = [line for line in self.lines() if line["path"].startswith(path)]
+            if lines:
+                return lines
+            time.sleep(0.05)
+        raise TimeoutError(path)
 
 
 @contextmanager
@@ -119,6 +131,18 @@ def test_a_link_and_a_download_are_the_same_through_either_replica(page, proxy, 
         assert {line["replica"] for line in served} == {f"127.0.0.1:{server.port}"}
 
 
+def test_a_price_sheet_can_be_uploaded_through_either_replica(page, proxy, replicas):
+    sheet = {"name": "quote.csv", "mimeType": "text/csv", "buffer": b"Machine,Card,Cards,Price\nh200.4x,H200 SXM,4,6\n"}
+    for server in replicas:
+        visit_as(page, proxy, visitor_of(proxy, server))
+        page.goto(f"{proxy.address}/catalogue?lang=en")
+        page.get_by_text(Text("en")("own_prices.title")).click()
+        page.locator("input[type=file]").set_input_files(sheet)
+        expect(page.get_by_text("Still to be answered")).to_be_visible()
+        upload = proxy.logged("/_stcore/upload_file/")[-1]
+        assert (upload["status"], upload["replica"]) == (204, f"127.0.0.1:{server.port}")
+
+
 def test_a_replica_that_is_killed_during_use_loses_nothing(page, proxy, replicas):
     first, _ = replicas
     visit_as(page, proxy, visitor_of(proxy, first))
@@ -136,7 +160,7 @@ def test_a_replica_that_is_killed_during_use_loses_nothing(page, proxy, replicas
     expect_answer(page, "en", **{"traffic.peak_requests_per_s": 60})
 
 
-def test_whoever_goes_on_without_reloading_repeats_one_change_at_most(page, proxy, replicas):
+def test_whoever_goes_on_without_reloading_loses_one_change_at_most(page, proxy, replicas):
     first, _ = replicas
     visit_as(page, proxy, visitor_of(proxy, first))
     page.goto(f"{proxy.address}/?lang=en")
@@ -145,10 +169,10 @@ def test_whoever_goes_on_without_reloading_repeats_one_change_at_most(page, prox
 
     with page.expect_websocket():  # the browser finds the other replica by itself
         os.kill(first.process_id, signal.SIGKILL)
-    fill(page, PEAK, "60")
-    expect(page.locator(PEAK)).to_have_value("40")  # a new session begins at the address, which stands at 40
-    fill(page, PEAK, "60")
-    expect_answer(page, "en", **{"traffic.peak_requests_per_s": 60})
+    fill(page, PEAK, "60")  # may come too early: the new session begins at the address, which stands at 40
+    page.wait_for_timeout(2000)
+    fill(page, PEAK, "70")
+    expect_answer(page, "en", **{"traffic.peak_requests_per_s": 70})
 
 
 def test_without_any_replica_a_visitor_reads_that_the_inputs_are_kept(page, proxy, replicas):
