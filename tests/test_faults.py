@@ -121,6 +121,13 @@ def test_a_part_of_a_page_that_fails_says_so_in_its_place_and_the_rest_is_drawn(
     assert app.sidebar.number_input(key="traffic.peak_requests_per_s").value == 1
 
 
+def test_without_an_answer_a_page_fails_once_and_not_part_by_part(without):
+    without(evaluation, "price")
+    app = opened("tco")
+    assert len(app.exception) == 1
+    assert [error.value for error in app.error] == []
+
+
 def test_an_answer_that_cannot_be_shown_leaves_the_numbers_under_it(without):
     without(overview, "answer")
     app = opened("overview")

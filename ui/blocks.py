@@ -80,8 +80,9 @@ class Page:
 
     def show(self, function: View):
         """What a view has to show; None where it has nothing, and where the program fails in it."""
+        scenario = self.result.scenario  # without an answer no part stands, and the page ends
         with self._surviving(function.__name__):
-            return state.desk().view(function, self.result.scenario, self.text.language)
+            return state.desk().view(function, scenario, self.text.language)
 
     @contextmanager
     def _surviving(self, part: str) -> Iterator[None]:
