@@ -63,15 +63,6 @@ ROWS = {
     "purchase.savings_plans": st.fixed_dictionaries(
         {"provider": TEXT}, optional={"reserved_1y_discount_fraction": st.floats(0, 0.95)}
     ),
-    "purchase.contracts": st.fixed_dictionaries(
-        {
-            "provider": TEXT,
-            "instance_or_gpu": TEXT,
-            "count": st.integers(0, 1000),
-            "months_left": st.integers(0, 120),
-            "usd_per_hour": st.floats(0, 1e6),
-        },
-    ),
     "requirements.quotas": st.fixed_dictionaries(
         {"provider": TEXT, "gpus": st.integers(0, 1000)}, optional={"region": TEXT, "gpu": TEXT}
     ),
