@@ -13,6 +13,7 @@ from gpudash.figures.recommendation import OURS
 from gpudash.figures.scores import ranking_of
 from gpudash.figures.tco import monthly_table
 from gpudash.figures.what_if import by_distance
+from gpudash.newer_prices import SMALLEST_SHARE
 from gpudash.purchase_mix import KINDS
 from gpudash.result import Choice, Result
 from gpudash.roadmap import kpis as kpis_of
@@ -23,7 +24,6 @@ from gpudash.units import MONTHS_PER_YEAR
 ALTERNATIVES = 3
 WORDS_ABOUT = ("about.name", "about.author", "about.notes")
 FLIPS_SHOWN = 8
-SMALLEST_SHARE = 0.0005  # below it a percentage reads as zero
 
 
 def beside(result: Result) -> dict[str, Choice]:
