@@ -92,9 +92,9 @@ def gate_costs(gates: Gates, known, costs, peak_usd_per_hour: np.ndarray) -> Non
 
     gpus = np.maximum(costs.servers, costs.last_servers) * known.catalogue.offers.gpus_per_server[rows]
     for quota, falls in exceeded(known, rows, gpus):
-        named = {"place": place_of(quota), "allowed": quota.gpus}
+        limit = {"place": place_of(quota), "allowed": quota.gpus}
         gates.refuse_each(
-            spread(falls, False), spread(gpus, 0), lambda n, v=named: Message.of("candidates.quota", needed=int(n), **v)
+            spread(falls, False), spread(gpus, 0), lambda n, v=limit: Message.of("candidates.quota", needed=int(n), **v)
         )
     gates.close("requirements")
     unpriced = Message.of("candidates.no_price")

@@ -139,7 +139,7 @@ def _rates(read: ReadRates, fetch: Fetch, today: str, base: str, data: Path):
         fault = _rate_fault(row, found)
         if fault:
             refused.append(Refused(line, fault))
-        updated += found is not row and not fault
+        updated += found["as_of"] != row["as_of"] and not fault
         rows.append(row if fault else found)
     not_listed = tuple(row["currency"] for row in old if row["currency"] not in new and row["currency"] != "USD")
     oldest = min((row["as_of"] for row in rows), key=first_day)

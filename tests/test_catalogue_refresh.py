@@ -502,3 +502,9 @@ def test_a_rate_that_is_older_or_too_far_from_ours_is_left_out(data):
     older = sample("eurofxref.csv").replace(b"04 December 2026", b"04 May 2026")
     shutil.rmtree(data / "prices" / TODAY)
     assert with_rates(data, older).snapshot is None
+
+
+def test_rates_of_the_day_that_the_catalogue_has_already_make_no_new_snapshot(data):
+    same_day = sample("eurofxref.csv").replace(b"04 December 2026", b"30 October 2026")
+    report = with_rates(data, same_day)
+    assert (report.snapshot, report.feeds[-1].updated) == (None, 0)
