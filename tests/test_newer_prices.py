@@ -55,7 +55,7 @@ def program(tmp_path_factory):
     offers = list(offer_rows(OLD).values())
     winner = (WINNER.provider, WINNER.instance)
     later = {
-        DEARER: [row if "B200" in row["gpu"] else scaled(row, 1.05) for row in offers],  # those stay below the limit
+        DEARER: [row if "GB200" in row["gpu"] else scaled(row, 1.05) for row in offers],  # it stays below the limit
         WITHOUT_WINNER: [row for row in offers if (row["provider"], row["instance"]) != winner],
         GONE: [row for row in offers if row["gpu"] in ("T4", "P4")],
     }

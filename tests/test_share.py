@@ -51,6 +51,16 @@ ROWS = {
     "purchase.negotiated_discounts": st.fixed_dictionaries(
         {"provider": TEXT, "discount_fraction": st.floats(0, 0.95)},
     ),
+    "purchase.contracts": st.fixed_dictionaries(
+        {
+            "provider": TEXT,
+            "instance_or_gpu": TEXT,
+            "count": st.integers(0, 1_000_000),
+            "months_left": st.integers(0, 120),
+            "usd_per_hour": st.floats(0, 1e6),
+        },
+        optional={"region": TEXT},
+    ),
     "purchase.savings_plans": st.fixed_dictionaries(
         {"provider": TEXT}, optional={"reserved_1y_discount_fraction": st.floats(0, 0.95)}
     ),

@@ -190,14 +190,9 @@ def test_the_short_search_ends_with_the_first_few_changes_of_the_long_one():
     assert short.found.done == whole.done < whole.total
 
 
-def test_the_overview_searches_for_changes_only_when_asked():
+def test_the_overview_searches_by_itself_for_what_would_change_the_answer():
     app = AppTest.from_file("../ui/shell.py", default_timeout=60)
     app.query_params.update({"lang": "en", "traffic.peak_requests_per_s": "7"})
     app.run()
-    change = ENGLISH("overview.section_change")
-    assert not any("The answer changes to " in element.value for element in app.markdown)
-    asked = app.toggle(key="overview.section_change.asked")
-    assert change in asked.label
-    asked.set_value(True).run()
     assert not app.exception
     assert any("The answer changes to " in element.value for element in app.markdown)
