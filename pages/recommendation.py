@@ -6,6 +6,7 @@ from gpudash.figures import ecosystem, overview, recommendation, sharing
 page = ui.begin("recommendation")
 page.title()
 page.card(overview.answer)
+page.why_not(recommendation.another_gpu)
 page.more(
     "more",
     "requirements.providers_in",

@@ -32,6 +32,7 @@ from ui.comparison import chooser
 from ui.fields import field, sentence
 from ui.literal import cell, literal
 from ui.memo import View
+from ui.names import known_names
 from ui.offer_filter import offer_filter
 from ui.own_prices import own_prices
 from ui.rows import rows
@@ -418,6 +419,20 @@ class Page:
         for view in views:
             with self._surviving(view.__name__):
                 self._draw(view(chosen, self.result, self.answer_text), f"{self.name}.{view.__name__}")
+
+    def why_not(self, view: Grown) -> None:
+        """A question about one GPU, and what a view answers."""
+        gpus = known_names("requirements.gpus_in", self.scenario.catalogue.snapshot)
+        asked = st.selectbox(
+            literal(self.text("why_not.ask")),
+            gpus,
+            index=None,
+            key=f"{self.name}.why_not",
+            placeholder=literal(self.text("why_not.choose")),
+        )
+        if asked is not None:
+            with self._surviving(view.__name__):
+                _draw_points(view(asked, self.result, self.answer_text))
 
     def own_prices(self) -> None:
         """The way to bring prices of one's own, folded until it is used."""

@@ -13,6 +13,7 @@ from gpudash.figures._theme import GREY, MAIN, figure, plain
 from gpudash.result import Result
 from gpudash.text import Text
 from gpudash.tree import Path, Step
+from gpudash.why_not import why_not
 
 OURS, FIVE_STEPS, FIVE_STAGES = "gpudash", "article_five_steps", "article_five_stages"
 PUBLISHED = (FIVE_STEPS, FIVE_STAGES)
@@ -293,3 +294,8 @@ def alternatives(result: Result, text: Text) -> Table | None:
     ]
     title = text("recommendation.alternatives_title", count=text.number(len(choices)))
     return table(title, columns, price_source(result, money, text))
+
+
+def another_gpu(gpu: str, result: Result, text: Text) -> list[str]:
+    """Why the answer is not this GPU."""
+    return [text.say(said) for said in why_not(result, gpu)]
