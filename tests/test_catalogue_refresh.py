@@ -297,8 +297,19 @@ def test_a_snapshot_that_fails_the_check_is_not_written(data):
     assert state(data) == before
 
 
-def killed_at(step, data):
-    """Refresh in this process, which dies before its given file operation below the data (there are about 230)."""
+def refreshed(data):
+    refresh(feeds("azure", "gpuhunt"), network(), TODAY, data)
+
+
+def imported(data):
+    lines = sample("skypilot_aws.csv").splitlines(keepends=True)
+    catalogue = load_catalogue(BASE, data)
+    report = import_offers(b"".join(lines[:4] + lines[5:]), "vms.csv", catalogue, provider="AWS", as_of="2026-12-01")
+    assert add_to_catalogue(report, TODAY, data) == ()
+
+
+def killed_at(step, data, change):
+    """Change the catalogue in this process, which dies before its given file operation below the data (about 230)."""
     seen = 0
 
     def hook(event, arguments):
@@ -309,17 +320,18 @@ def killed_at(step, data):
                 os._exit(9)
 
     sys.addaudithook(hook)
-    refresh(feeds("azure", "gpuhunt"), network(), TODAY, data)
+    change(data)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that can be forked")
-def test_a_refresh_killed_at_any_point_leaves_the_catalogue_as_it_was_or_holds_the_new_snapshot_whole(data):
+@pytest.mark.parametrize("change", [refreshed, imported])
+def test_a_change_killed_at_any_point_leaves_the_catalogue_as_it_was_or_holds_the_new_snapshot_whole(data, change):
     before, written = state(data), []
     load_catalogue(BASE, data)
     for step in range(1, 260, 9):
         child = os.fork()
         if child == 0:
-            killed_at(step, data)
+            killed_at(step, data, change)
             os._exit(0)
         _, status = os.waitpid(child, 0)
         written.append(TODAY in snapshots(data))
