@@ -285,6 +285,24 @@ def test_a_pasted_link_stands_beside_the_inputs_with_its_differences_and_becomes
     assert app.text_input(key="compare.pasted").value == ""
 
 
+def test_the_same_inputs_are_compared_for_single_providers_and_taken_away_again():
+    app = opened("compare", **{"requirements.countries": "CN", "workload.model": "qwen2.5-7b"})
+    app.multiselect(key="compare.providers").select("AWS").select("Alibaba Cloud").run()
+    assert not app.exception
+    desk = app.session_state["desk"]
+    providers = [scenario.requirements.providers_in for scenario in desk.compared]
+    assert providers == [("AWS",), ("Alibaba Cloud",)]
+    for scenario in desk.compared:
+        assert scenario.requirements.countries == ("CN",)
+        assert Text("en")("compare.only", provider=scenario.requirements.providers_in[0]) in shown(app)
+    app.query_params.clear()
+    app.multiselect(key="compare.providers").unselect("AWS").run()
+    left = [scenario.requirements.providers_in for scenario in app.session_state["desk"].compared]
+    assert left == [("Alibaba Cloud",)]
+        ("Alibaba Cloud",)
+    ]
+
+
 def test_a_starting_point_is_compared_and_taken_away_again():
     app = opened("compare", "zh")
     point = share.url(Scenario.read(read_yaml(DATA / "scenarios" / "chat-70b-around-the-clock.yaml")))

@@ -1,4 +1,4 @@
-"""The chooser of the Compare page: starting points and pasted links beside the inputs, a part of the address."""
+"""The chooser of the Compare page: starting points, single providers and pasted links beside the inputs."""
 
 import streamlit as st
 
@@ -11,18 +11,21 @@ from gpudash.text import Text
 from ui import state
 from ui.fields import sentence
 from ui.literal import literal
+from ui.names import known_names
 from ui.points import standing_at, starting_points
 
-CHOSEN, PASTED = "compare.chosen", "compare.pasted"
+CHOSEN, PROVIDERS, PASTED = "compare.chosen", "compare.providers", "compare.pasted"
 LETTERS = "ABCD"
 
 
 def chooser(own: Result, text: Text) -> Compared:
     """Draw the two ways to add a scenario and return the results that stand side by side; a failing one says why."""
     desk = state.desk()
-    chosen, pasted = st.columns(2)
+    chosen, providers, pasted = st.columns(3)
     with chosen:
         _choose(desk, text)
+    with providers:
+        _choose_providers(desk, text)
     with pasted:
         _paste(desk, text)
     results, names = [own], [_name(0, own.scenario, text)]
@@ -57,6 +60,30 @@ def _choose(desk: state.Desk, text: Text) -> None:
 
 def _take_chosen(desk: state.Desk, addresses: list[str]) -> None:
     desk.compared, desk.refused = tuple(share.scenario_of_url(address) for address in addresses), {}
+
+
+def _choose_providers(desk: state.Desk, text: Text) -> None:
+    """The same inputs with one provider alone."""
+    names = known_names("requirements.providers_in", desk.scenario.catalogue.snapshot)
+    alone = {name: share.pinned(desk.scenario.with_value("requirements.providers_in", [name])) for name in names}
+    held = [name for name, scenario in alone.items() if scenario in desk.compared]
+    room = share.MOST_COMPARED - len(desk.compared) + len(held)
+    state.fill(PROVIDERS, held, lambda chosen: _take_providers(desk, alone, chosen))
+    st.multiselect(
+        literal(text("compare.providers")),
+        names,
+        default=held,
+        key=PROVIDERS,
+        max_selections=max(room, 1),
+        disabled=room == 0,
+        placeholder=text("compare.with_placeholder"),
+        help=literal(text("compare.providers_help")),
+    )
+
+
+def _take_providers(desk: state.Desk, alone: dict[str, Scenario], chosen: list[str]) -> None:
+    others = tuple(scenario for scenario in desk.compared if scenario not in alone.values())
+    desk.compared, desk.refused = (*others, *(alone[name] for name in chosen)), {}
 
 
 def _paste(desk: state.Desk, text: Text) -> None:
@@ -97,6 +124,10 @@ def _name(number: int, scenario: Scenario, text: Text) -> str:
 def _label(scenario: Scenario, text: Text) -> str:
     """The name its author gave it, or that of the starting point, or its model."""
     point = standing_at(scenario)
-    if scenario.about.name or point is None:
-        return scenario.about.name or text("compare.pasted_with", model=scenario.workload.model)
+    if scenario.about.name:
+        return scenario.about.name
+    if len(scenario.requirements.providers_in) == 1:
+        return text("compare.only", provider=scenario.requirements.providers_in[0])
+    if point is None:
+        return text("compare.pasted_with", model=scenario.workload.model)
     return text(f"scenarios.{point}")
