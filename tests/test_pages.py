@@ -299,8 +299,6 @@ def test_the_same_inputs_are_compared_for_single_providers_and_taken_away_again(
     app.multiselect(key="compare.providers").unselect("AWS").run()
     left = [scenario.requirements.providers_in for scenario in app.session_state["desk"].compared]
     assert left == [("Alibaba Cloud",)]
-        ("Alibaba Cloud",)
-    ]
 
 
 def test_a_starting_point_is_compared_and_taken_away_again():
