@@ -542,12 +542,17 @@ def tables(measured, errors: dict[str, np.ndarray]) -> list[str]:
         rows, figures = np.array([row for row, _ in known]), np.array([figure for _, figure in known])
         theirs = np.log(measured.value[rows] / figures)
         for kind, of_kind in _kinds(measured.labels, rows).items():
-            if of_kind.sum() >= FEWEST_ROWS:
-                scaled = theirs[of_kind] - np.median(theirs[of_kind])
-                ours = [errors[way][rows[of_kind]] for way in ("random", "source")]
-                shown = " | ".join(map(_figures, (theirs[of_kind], scaled, *ours)))
-                lines.append(f"| {title} | {kind} | {of_kind.sum()} | {shown} |")
+            lines += _row(f"{title} | {kind}", theirs[of_kind], rows[of_kind], errors)
     return lines
+
+
+def _row(name: str, theirs: np.ndarray, rows: np.ndarray, errors: dict[str, np.ndarray]) -> list[str]:
+    """The table's line of one predictor and kind, beside our errors on the same rows; none for too few rows."""
+    if len(rows) < FEWEST_ROWS:
+        return []
+    ours = [errors[way][rows] for way in ("random", "source")]
+    shown = " | ".join(map(_figures, (theirs, theirs - np.median(theirs), *ours)))
+    return [f"| {name} | {len(rows)} | {shown} |"]
 
 
 def memory_tables(measured_gb: np.ndarray, is_serving: np.ndarray, errors: dict[str, np.ndarray]) -> list[str]:
@@ -558,11 +563,7 @@ def memory_tables(measured_gb: np.ndarray, is_serving: np.ndarray, errors: dict[
         rows = np.array(answered) - 2
         theirs = np.log(value / measured_gb[rows])
         for kind, of_kind in (("serving", is_serving[rows]), ("training", ~is_serving[rows])):
-            if of_kind.sum() >= FEWEST_ROWS:
-                scaled = theirs[of_kind] - np.median(theirs[of_kind])
-                ours = [errors[way][rows[of_kind]] for way in ("random", "source")]
-                shown = " | ".join(map(_figures, (theirs[of_kind], scaled, *ours)))
-                lines.append(f"| {title} | {kind} | {of_kind.sum()} | {shown} |")
+            lines += _row(f"{title} | {kind}", theirs[of_kind], rows[of_kind], errors)
     return lines
 
 

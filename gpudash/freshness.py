@@ -24,15 +24,20 @@ def certainty(offers, rows, served_hours, speed_low):
     """
     rules = freshness_rules()
     price = _freshness(offers, rows, served_hours)
-    for doubted, factor in (
-        (offers.secondary[rows], "secondary_factor"),
-        (offers.date_estimated[rows], "date_estimated_factor"),
-        (offers.doubt[rows] == "unavailable", "unavailable_factor"),
-        (offers.doubt[rows] == "weak_source", "weak_source_factor"),
-    ):
-        price = price * np.where(doubted, rules[factor], 1)
+    for reason, doubted in reasons_to_doubt(offers, rows).items():
+        price = price * np.where(doubted, rules[f"{reason}_factor"], 1)
     low, high = asked_range_usd_per_hour(offers)
     return price * np.nan_to_num(low / high, nan=1.0)[rows] * speed_low
+
+
+def reasons_to_doubt(offers, rows) -> dict[str, np.ndarray]:
+    """What speaks against the prices of these rows besides their age; each has a `<reason>_factor` in the rules."""
+    return {
+        "secondary": offers.secondary[rows],
+        "date_estimated": offers.date_estimated[rows],
+        "unavailable": offers.doubt[rows] == "unavailable",
+        "weak_source": offers.doubt[rows] == "weak_source",
+    }
 
 
 def _freshness(offers, rows, served_hours) -> np.ndarray:

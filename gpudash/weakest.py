@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpudash.derivation import speed_band
-from gpudash.freshness import asked_range_usd_per_hour, freshness_rules
+from gpudash.freshness import asked_range_usd_per_hour, freshness_rules, reasons_to_doubt
 from gpudash.records import WAYS
 from gpudash.result import Choice, Message, Result, Share, Usd
 
@@ -47,20 +47,14 @@ def _speed(result: Result, choice: Choice):
 
 def _prices(result: Result, choice: Choice):
     offers, rules, row = result.catalogue.offers, freshness_rules(), _row(result, choice)
-    flags = {
-        "secondary": offers.secondary[row],
-        "date_estimated": offers.date_estimated[row],
-        "unavailable": offers.doubt[row] == "unavailable",
-        "weak_source": offers.doubt[row] == "weak_source",
-    }
     for way, usd_per_month in _paid_usd_per_month(result, choice).items():
         age_days = max(float(offers.age_days_of(way)[row]), rules["fresh_days"])
         certainty = rules["fresh_days"] / age_days
         because = [Message.of("weakest.age", age=age_days)] if age_days > rules["fresh_days"] else []
-        for flag, holds in flags.items():
+        for reason, holds in reasons_to_doubt(offers, row).items():
             if holds:
-                certainty *= rules[f"{flag}_factor"]
-                because.append(Message.of(f"weakest.{flag}"))
+                certainty *= rules[f"{reason}_factor"]
+                because.append(Message.of(f"weakest.{reason}"))
         if because:
             remedy = Message.of("weakest.ask", provider=choice.provider, instance=choice.instance)
             yield WeakNumber(f"price.{way}", tuple(because), usd_per_month * (1 - certainty), remedy)

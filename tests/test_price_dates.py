@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from gpudash import Scenario, evaluate, load_catalogue, price_dates
-from gpudash.catalogue_diff import WAYS
 from gpudash.figures import catalogue as catalogue_views
 from gpudash.figures import price_dates as views
 from gpudash.hardware import read_only
+from gpudash.records import WAYS
 from gpudash.text import LANGUAGES, Text
 
 TODAY = load_catalogue()

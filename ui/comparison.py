@@ -19,7 +19,7 @@ LETTERS = "ABCD"
 
 
 def chooser(own: Result, text: Text) -> Compared:
-    """Draw the two ways to add a scenario and return the results that stand side by side; a failing one says why."""
+    """Draw the three ways to add a scenario and return the results that stand side by side; a failing one says why."""
     desk = state.desk()
     chosen, providers, pasted = st.columns(3)
     with chosen:

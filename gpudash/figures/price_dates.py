@@ -5,12 +5,12 @@ from functools import lru_cache
 import plotly.graph_objects as go
 
 from gpudash.catalogue import snapshots
-from gpudash.catalogue_diff import WAYS
 from gpudash.figures._choices import leading, price_source, short_name
 from gpudash.figures._money import money_of
 from gpudash.figures._table import Table, table
 from gpudash.figures._theme import WAY_COLOURS, figure
 from gpudash.price_dates import DatedAnswer, dated_answers
+from gpudash.records import WAYS
 from gpudash.result import Result
 from gpudash.scenario import Scenario
 from gpudash.text import Text
