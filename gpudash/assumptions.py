@@ -199,7 +199,7 @@ def price_entries(known: Known, choice: Choice) -> tuple[Assumption, ...]:
     Where it pays for spot, how often such servers are taken back, too.
     """
     offers = known.catalogue.offers
-    offer = int(np.flatnonzero(offers.id == choice.id)[0])
+    offer = offers.row_of(choice.id)
     prices = tuple(
         Assumption(
             f"price.{way}",

@@ -88,7 +88,8 @@ def speed_band(result: Result) -> SpeedBand | None:
 
 
 def _usd_per_month(known: Known, choice: Choice) -> Iterator[float | None]:
-    row, offers = _row(known, choice), known.catalogue.offers
+    offers = known.catalogue.offers
+    row = offers.row_of(choice.id)
     one = Shapes(
         gpu_row=offers.gpu_row[[row]],
         gpus_per_server=offers.gpus_per_server[[row]],
@@ -99,7 +100,3 @@ def _usd_per_month(known: Known, choice: Choice) -> Iterator[float | None]:
         sized = sized_at(known, one, factor)
         costs = total_costs(known, one, sized, np.array([row])) if sized.meets_targets[0] else None
         yield None if costs is None else float(costs.tco_usd[0] / known.scenario.purchase.horizon_months)
-
-
-def _row(known: Known, choice: Choice) -> int:
-    return int(np.flatnonzero(known.catalogue.offers.id == choice.id)[0])

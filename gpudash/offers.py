@@ -126,6 +126,10 @@ class Offers:
         """The age of the price of one way of buying on the day of the snapshot; NaN where unpriced."""
         return self.age_days if way == "on_demand" else getattr(self, f"{way}_age_days")
 
+    def row_of(self, offer: str) -> int:
+        """The row of the offer with this id, which must be among these."""
+        return int(np.flatnonzero(self.id == offer)[0])
+
     def take(self, rows) -> "Offers":
         """These rows as offers of their own, in the given order; rows may repeat."""
         columns = {

@@ -46,7 +46,7 @@ def _speed(result: Result, choice: Choice):
 
 
 def _prices(result: Result, choice: Choice):
-    offers, rules, row = result.catalogue.offers, freshness_rules(), _row(result, choice)
+    offers, rules, row = result.catalogue.offers, freshness_rules(), result.catalogue.offers.row_of(choice.id)
     for way, usd_per_month in _paid_usd_per_month(result, choice).items():
         age_days = max(float(offers.age_days_of(way)[row]), rules["fresh_days"])
         certainty = rules["fresh_days"] / age_days
@@ -61,17 +61,13 @@ def _prices(result: Result, choice: Choice):
 
 
 def _disputed(result: Result, choice: Choice):
-    row = _row(result, choice)
+    row = result.catalogue.offers.row_of(choice.id)
     low, high = (float(price[row]) for price in asked_range_usd_per_hour(result.catalogue.offers))
     paid_usd = _paid_usd_per_month(result, choice).get("on_demand", 0.0)
     if low < high and paid_usd:
         because = Message.of("weakest.disputed", low=Usd(low), high=Usd(high))
         at_stake = paid_usd * (high / choice.on_demand_usd_per_hour - 1)
         yield WeakNumber("price.disputed", (because,), at_stake, Message.of("weakest.see", provider=choice.provider))
-
-
-def _row(result: Result, choice: Choice) -> int:
-    return int(np.flatnonzero(result.catalogue.offers.id == choice.id)[0])
 
 
 def _paid_usd_per_month(result: Result, choice: Choice) -> dict[str, float]:

@@ -215,7 +215,7 @@ def _agreement(result: Result, path: Path, text: Text) -> str:
     if choice is None:
         return text("recommendation.outcome", **said)
     said |= {"choice": short_name(choice), "gpu": choice.gpu}
-    row = int(np.flatnonzero(offers.id == choice.id)[0])
+    row = offers.row_of(choice.id)
     if row in path.left:
         return text("recommendation.agrees", **said)
     lost = next(step for step in path.steps if row in step.fell)
