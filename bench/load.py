@@ -1,7 +1,7 @@
 """Many visitors at once, without browsers: `make load`, and for memory over time `make soak`. They print.
 
     python -m bench.load [--sessions 50] [--moves 12] [--idle 200] [--processes 1]
-    python -m bench.load soak [--minutes 30] [--sessions 20]
+    python -m bench.load soak [--minutes 30] [--sessions 10]
 
 Several processes stand for replicas behind a proxy that keeps a visitor at one of them.
 
@@ -32,6 +32,7 @@ from gpudash.text import Text
 MODELS = ("llama-3.1-8b", "llama-3.1-70b", "qwen2.5-32b")
 # What is moved, within which bounds; the first changes how many servers are needed, the second what each of them does.
 INPUTS = {"traffic.peak_requests_per_s": (1, 40), "workload.context_tokens": (200, 4000), "budget.amount": (2e5, 4e5)}
+SESSIONS, SOAK_SESSIONS = 50, 10
 EVERY_S = 5
 IDLE_S = 30
 SAMPLE_S = 15
@@ -170,20 +171,23 @@ def print_faults(crowd: Crowd) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kind", nargs="?", choices=("load", "soak"), default="load")
-    parser.add_argument("--sessions", type=int, default=50)
+    parser.add_argument(
+        "--sessions", type=int, help=f"{SESSIONS}, for a soak {SOAK_SESSIONS}: one core keeps up with them"
+    )
     parser.add_argument("--moves", type=int, default=12)
     parser.add_argument("--idle", type=int, default=200)
     parser.add_argument("--processes", type=int, default=1, choices=range(1, MOST_PROCESSES + 1))
     parser.add_argument("--minutes", type=float, default=30)
     asked = parser.parse_args()
-    if max(asked.sessions + asked.idle - MOST_SESSIONS, asked.moves - MOST_MOVES, asked.minutes - MOST_MINUTES) > 0:
+    sessions = asked.sessions or {"load": SESSIONS, "soak": SOAK_SESSIONS}[asked.kind]
+    if max(sessions + asked.idle - MOST_SESSIONS, asked.moves - MOST_MOVES, asked.minutes - MOST_MINUTES) > 0:
         parser.error(f"at most {MOST_SESSIONS} sessions, {MOST_MOVES} moves and {MOST_MINUTES} minutes")
     with ExitStack() as stack:
         servers = [stack.enter_context(running()) for _ in range(asked.processes)]
         if asked.kind == "load":
-            asyncio.run(load(servers, asked.sessions, asked.moves, asked.idle))
+            asyncio.run(load(servers, sessions, asked.moves, asked.idle))
         else:
-            asyncio.run(soak(servers, asked.sessions, asked.minutes))
+            asyncio.run(soak(servers, sessions, asked.minutes))
 
 
 if __name__ == "__main__":
