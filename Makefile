@@ -46,6 +46,7 @@ accuracy: $(TEST_READY)
 
 readme: $(RUN_READY)
 	$(PYTHON) -m docs.examples
+	$(PYTHON) -m docs.map
 
 # Known weaknesses of what is installed to run it, and a list of all its parts (CycloneDX) in .audit/sbom.json. What could
 # not be asked about is no passed audit: it needs the network.
