@@ -13,9 +13,8 @@ import numpy as np
 from gpudash.assumptions import Known, assume
 from gpudash.brief import Brief
 from gpudash.extras import egress_tiers, support_fee
-from gpudash.figures._choices import leading
 from gpudash.figures._money import money_of
-from gpudash.figures.tco import bill_of_leading, cost_label
+from gpudash.figures.tco import cost_label
 from gpudash.purchase_mix import COMMITMENTS, KINDS, TERM_YEARS, Plan
 from gpudash.result import Bill, Choice
 from gpudash.storage import REQUESTS_PER_PRICED_UNIT
@@ -62,7 +61,7 @@ class Worksheet:
 
 def bill_sheet(brief: Brief) -> Worksheet | None:
     """The worksheet of the recommended offer's bill (or of the cheapest one's); None where there is no bill."""
-    bill = bill_of_leading(brief.result)
+    bill = brief.result.leading_bill
     return None if bill is None else _Maker(brief, bill).sheet()
 
 
@@ -80,7 +79,7 @@ class _Maker:
         self.brief, self.bill, self.text = brief, bill, brief.text
         self.money = money_of(brief.result, brief.text)
         self.known: Known = assume(brief.result.scenario, brief.result.catalogue)
-        self.choice: Choice = leading(brief.result)
+        self.choice: Choice = brief.result.leading
         self.plan: Plan = brief.result.purchase_mix
         self.months = len(bill.months)
         self.page = Worksheet(self._say("title"))

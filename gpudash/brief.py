@@ -12,7 +12,7 @@ from gpudash.errors import GpudashError
 from gpudash.export import choice_json, plain, result_json, step_json
 from gpudash.figures import brief as views
 from gpudash.figures import overview, tco
-from gpudash.figures._choices import leading, price_source
+from gpudash.figures._choices import price_source
 from gpudash.figures._money import money_of
 from gpudash.figures._table import Column, Table, table
 from gpudash.figures.recommendation import OURS
@@ -151,8 +151,8 @@ def as_read(value: Any, kind: str, text: Text) -> str:
 def brief_json(brief: Brief) -> dict[str, Any]:
     """The brief as plain JSON values: sentences of its language, numbers in full, money in US dollars."""
     result, text = brief.result, brief.text
-    first, money, whole = leading(result), money_of(result, text), result_json(result, text)
-    bill = tco.bill_of_leading(result)
+    first, money, whole = result.leading, money_of(result, text), result_json(result, text)
+    bill = result.leading_bill
     return {
         "title": brief.title,
         "question": brief.question,

@@ -15,7 +15,7 @@ import yaml
 from gpudash.brief import Brief
 from gpudash.engines import engine_name
 from gpudash.errors import GpudashError
-from gpudash.figures._choices import leading, short_name
+from gpudash.figures._choices import short_name
 from gpudash.result import Choice
 from gpudash.roadmap import TRAINING, commitments
 from gpudash.tables import DATA, read_rows, read_yaml
@@ -60,7 +60,7 @@ def _rows(name: str) -> dict[str, dict[str, str]]:
 
 def run_of(brief: Brief) -> Run:
     """What to start; raises GpudashError where nothing can do the work."""
-    result, choice = brief.result, leading(brief.result)
+    result, choice = brief.result, brief.result.leading
     if choice is None:
         raise GpudashError("deploy.nothing_to_run")
     work, traffic = result.scenario.workload, result.scenario.traffic

@@ -54,11 +54,11 @@ def derivation(result: Result) -> Derivation | None:
     Cost = sum of the kinds; servers = ceil(peak / capacity), at least the minimum of replicas; tokens = mean requests
     per second × tokens of an answer × seconds.
     """
-    choice = result.recommendation or result.cheapest
+    choice = result.leading
     if choice is None:
         return None
     known = assume(result.scenario, result.catalogue)
-    months = next(bill.months for bill in result.tco if bill.choice_id == choice.id)
+    months = result.leading_bill.months
     usd = {kind: float(sum(getattr(month, f"{kind}_usd") for month in months)) for kind in COSTS}
     tokens = served_tokens_per_month(known)
     seconds_per_month = HOURS_PER_MONTH * SECONDS_PER_HOUR
@@ -80,7 +80,7 @@ def speed_band(result: Result) -> SpeedBand | None:
 
     None where nothing can do the work, or where not even the fast end can be bought.
     """
-    choice = result.recommendation or result.cheapest
+    choice = result.leading
     if choice is None:
         return None
     fast, slow = _usd_per_month(assume(result.scenario, result.catalogue), choice)

@@ -49,6 +49,10 @@ class Solved:
         """Candidates within the hourly ceiling and the hard budget."""
         return self.gates.alive[self.costs.rows]
 
+    def candidate_of(self, offer: str) -> int:
+        """The candidate that is the offer with this id, which must be one of them."""
+        return int(np.flatnonzero(self.costs.rows == self.known.catalogue.offers.row_of(offer))[0])
+
     def chooser(self, scores: FrameworkScores, ordered: Order) -> Chooser:
         return Chooser(self.known, self.shapes, self.sized, self.costs, scores, ordered)
 

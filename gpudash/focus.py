@@ -11,9 +11,8 @@ import numpy as np
 
 from gpudash.brief import Brief
 from gpudash.errors import GpudashError
-from gpudash.figures._choices import leading
 from gpudash.figures._money import money_of
-from gpudash.figures.tco import COSTS, bill_of_leading
+from gpudash.figures.tco import COSTS
 from gpudash.purchase_mix import COMMITMENTS, KINDS
 from gpudash.roadmap import horizon_starts, months_later
 from gpudash.spreadsheet import csv_bytes
@@ -50,14 +49,14 @@ ONE_TIME = ("one_off", "resale", "credit")
 
 def focus_csv(brief: Brief) -> bytes:
     """One row per month and kind of cost; the rows add up to the bill and its tax."""
-    if bill_of_leading(brief.result) is None:
+    if brief.result.leading_bill is None:
         raise GpudashError("deploy.nothing_to_run")
     rows = [[row.get(column) for column in COLUMNS] for row in _rows(brief)]
     return csv_bytes(list(COLUMNS), rows)
 
 
 def _rows(brief: Brief) -> list[dict[str, Any]]:
-    result, bill, money = brief.result, bill_of_leading(brief.result), money_of(brief.result, brief.text)
+    result, bill, money = brief.result, brief.result.leading_bill, money_of(brief.result, brief.text)
     tax_fraction, rows = result.scenario.finance.tax_fraction, []
     for month in bill.months:
         for kind in COSTS:
@@ -70,7 +69,7 @@ def _rows(brief: Brief) -> list[dict[str, Any]]:
 
 
 def _row(kind: str, month: int, amount: float, brief: Brief) -> dict[str, Any]:
-    result, choice, text = brief.result, leading(brief.result), brief.text
+    result, choice, text = brief.result, brief.result.leading, brief.text
     first = horizon_starts(result)
     starts, ends = (f"{months_later(first, count).isoformat()}T00:00:00Z" for count in (month - 1, month))
     is_compute = kind in KINDS

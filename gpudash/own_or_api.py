@@ -62,12 +62,12 @@ def own_or_api(scenario: Scenario, catalogue: Catalogue) -> OwnOrApi | None:
     `offers` is empty where no provider hosts the model. Raises what `evaluate` and `api_prices` raise.
     """
     result = evaluate(scenario, catalogue)
-    choice = result.recommendation or result.cheapest
+    choice = result.leading
     known = assume(scenario, catalogue)
     if choice is None or known.is_training or not known.output_tokens:
         return None
     solved = solve(known)
-    candidate = int(np.flatnonzero(catalogue.offers.id[solved.costs.rows] == choice.id)[0])
+    candidate = solved.candidate_of(choice.id)
     requests = _requests_per_month(known)
     own_usd = _own_usd_per_month(solved, candidate, 1.0)
     hours = sum(float(column[candidate]) for column in solved.costs.served_hours.values())

@@ -7,7 +7,6 @@ import numpy as np
 from gpudash.assumptions import assume
 from gpudash.catalogue import Catalogue
 from gpudash.evaluate import evaluate, solve
-from gpudash.offers import offer_id
 from gpudash.owned import Owned, owned
 from gpudash.scenario import Scenario, bounds
 
@@ -30,17 +29,15 @@ def owned_counts(scenario: Scenario, catalogue: Catalogue) -> OwnedCounts | None
     `evaluate` raises.
     """
     result = evaluate(scenario.with_value(_COUNT, 0), catalogue)
-    choice = result.recommendation or result.cheapest
+    choice = result.leading
     if choice is None:
         return None
-    cloud = next(bill for bill in result.tco if bill.choice_id == choice.id)
     solved = solve(assume(scenario, catalogue))
-    names = [offer_id(catalogue.offers, row) for row in solved.costs.rows]
-    candidate = names.index(choice.id)
+    candidate = solved.candidate_of(choice.id)
 
     def fleet(servers: int) -> Owned:
         known = replace(solved.known, scenario=scenario.with_value(_COUNT, servers))
-        return owned(replace(solved, known=known), candidate, choice, cloud)
+        return owned(replace(solved, known=known), candidate, choice, result.leading_bill)
 
     most = _enough(fleet)
     counts = np.unique(np.rint(np.linspace(1, most, min(most, MOST_COUNTS))).astype(int))

@@ -263,3 +263,14 @@ class Result:
     def snapshot(self) -> str:
         """Date of the price snapshot."""
         return self.catalogue.snapshot
+
+    @property
+    def leading(self) -> Choice | None:
+        """The choice that everything shown is about: the recommendation, else the cheapest that works at any price."""
+        return self.recommendation or self.cheapest
+
+    @property
+    def leading_bill(self) -> Bill | None:
+        """The bill of the leading choice; None where nothing can do the work."""
+        choice = self.leading
+        return next((bill for bill in self.tco if choice is not None and bill.choice_id == choice.id), None)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from gpudash.figures._choices import leading
 from gpudash.result import Choice, Message, Result, Usd
 from gpudash.tables import DATA, read_yaml
 from gpudash.units import HOURS_PER_DAY, MONTHS_PER_YEAR
@@ -77,7 +76,7 @@ def horizon_starts(result: Result) -> date:
 
 def stages(result: Result) -> tuple[Stage, ...]:
     """Pilot, migrate, commit; none where nothing can do the work."""
-    choice = leading(result)
+    choice = result.leading
     if choice is None:
         return ()
     tasks = {"pilot": _pilot(choice, result), "migrate": _migrate(choice, result), "commit": _commit(result)}
@@ -165,7 +164,7 @@ def reviews(result: Result) -> tuple[date, ...]:
 
 def kpis(result: Result) -> tuple[Kpi, ...]:
     """Three targets for the contract: availability, speed, support; none where nothing can do the work."""
-    choice = leading(result)
+    choice = result.leading
     if choice is None:
         return ()
     provider = result.catalogue.providers.get(choice.provider)

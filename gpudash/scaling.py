@@ -126,7 +126,7 @@ def losses_of(result: Result) -> tuple[NetworkLoss, ...]:
     Empty for runs on one server, for adapters, which exchange next to nothing, and where nothing is trained. A step is
     the time in which every GPU works on eight sequences, as in the estimate of the run's length.
     """
-    choice, work = result.recommendation or result.cheapest, result.scenario.workload
+    choice, work = result.leading, result.scenario.workload
     if choice is None or not choice.run_hours or choice.servers < 2 or work.training_method != "full":
         return ()
     step_tokens = STEP_SEQUENCES_PER_GPU * work.sequence_tokens * choice.gpus

@@ -68,7 +68,7 @@ def published_waits(gpu_hours: float, usd_per_gpu_hour: float) -> tuple[Wait, ..
 
 def waits_of(result: Result) -> tuple[Wait, ...]:
     """The published waits on the GPU-hours of the recommended runs; empty where nothing is trained."""
-    choice = result.recommendation or result.cheapest
+    choice = result.leading
     if choice is None or choice.run_hours is None:
         return ()
     gpu_hours = choice.run_hours * choice.gpus * result.scenario.traffic.runs

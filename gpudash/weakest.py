@@ -29,7 +29,7 @@ def weakest_numbers(result: Result) -> tuple[WeakNumber, ...]:
     Speed: the cost at the slow end of its band less the cost predicted. A price: what is paid at it × the certainty it
     lacks (its age and who quotes it; data/certainty.yaml). Sources that disagree: what is paid × (highest / own - 1).
     """
-    choice = result.recommendation or result.cheapest
+    choice = result.leading
     if choice is None:
         return ()
     found = [*_speed(result, choice), *_prices(result, choice), *_disputed(result, choice)]
@@ -47,7 +47,7 @@ def _speed(result: Result, choice: Choice):
 
 def _prices(result: Result, choice: Choice):
     offers, rules, row = result.catalogue.offers, freshness_rules(), result.catalogue.offers.row_of(choice.id)
-    for way, usd_per_month in _paid_usd_per_month(result, choice).items():
+    for way, usd_per_month in _paid_usd_per_month(result).items():
         age_days = max(float(offers.age_days_of(way)[row]), rules["fresh_days"])
         certainty = rules["fresh_days"] / age_days
         because = [Message.of("weakest.age", age=age_days)] if age_days > rules["fresh_days"] else []
@@ -63,15 +63,15 @@ def _prices(result: Result, choice: Choice):
 def _disputed(result: Result, choice: Choice):
     row = result.catalogue.offers.row_of(choice.id)
     low, high = (float(price[row]) for price in asked_range_usd_per_hour(result.catalogue.offers))
-    paid_usd = _paid_usd_per_month(result, choice).get("on_demand", 0.0)
+    paid_usd = _paid_usd_per_month(result).get("on_demand", 0.0)
     if low < high and paid_usd:
         because = Message.of("weakest.disputed", low=Usd(low), high=Usd(high))
         at_stake = paid_usd * (high / choice.on_demand_usd_per_hour - 1)
         yield WeakNumber("price.disputed", (because,), at_stake, Message.of("weakest.see", provider=choice.provider))
 
 
-def _paid_usd_per_month(result: Result, choice: Choice) -> dict[str, float]:
+def _paid_usd_per_month(result: Result) -> dict[str, float]:
     """What a mean month pays for each way of buying that is used."""
-    months = next(bill for bill in result.tco if bill.choice_id == choice.id).months
+    months = result.leading_bill.months
     paid = {way: sum(getattr(month, f"{way}_usd") for month in months) / len(months) for way in WAYS}
     return {way: usd for way, usd in paid.items() if usd > 0}

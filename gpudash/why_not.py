@@ -18,11 +18,11 @@ def why_not(result: Result, gpu: str) -> tuple[Message, ...]:
 
     Where nothing with this GPU can do the work: the reasons that most of its offers fell for, each with how many.
     """
-    ours = result.recommendation or result.cheapest
+    ours = result.leading
     if ours is not None and ours.gpu == gpu:
         return (Message.of("why_not.it_is", gpu=gpu),)
     alone = _alone(result.scenario, result.catalogue, gpu)
-    best = alone.recommendation or alone.cheapest
+    best = alone.leading
     if best is None:
         return _fallen(alone, gpu)
     said = [Message.of("why_not.best", offer=best.id, servers=best.servers, gpus=best.gpus_per_server, gpu=gpu,

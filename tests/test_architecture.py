@@ -32,6 +32,14 @@ def imported(path: Path) -> set[str]:
     return found
 
 
+def own_modules(path: Path) -> set[Path]:
+    """The files of gpudash that a file imports."""
+    froms = [node for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom)]
+    words = {word for node in froms for word in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))}
+    found = {ROOT / f"{word.replace('.', '/')}.py" for word in words if word.startswith("gpudash.")}
+    return {file for file in found if file.exists()}
+
+
 def sentences(path: Path) -> list[str]:
     """String constants that read like a sentence, docstrings aside."""
     module = tree(path)
@@ -44,6 +52,17 @@ def sentences(path: Path) -> list[str]:
 @pytest.mark.parametrize("path", CORE, ids=name)
 def test_the_core_knows_nothing_of_pages_charts_and_data_frames(path):
     assert not imported(path) & {"streamlit", "ui", "pages", "plotly", "pandas"}
+
+
+def test_figures_stand_between_the_calculation_and_what_passes_an_answer_on():
+    """No figure imports a module of the core that itself needs a figure, however far down."""
+    wanted = {path: own_modules(path) for path in (ROOT / "gpudash").rglob("*.py")}
+    needing = set(FIGURES)
+    while more := {path for path in wanted.keys() - needing if wanted[path] & needing}:
+        needing |= more
+    above = needing - set(FIGURES)
+    assert above
+    assert {name(path): names for path in FIGURES if (names := sorted(map(name, wanted[path] & above)))} == {}
 
 
 @pytest.mark.parametrize("path", FIGURES, ids=name)

@@ -22,7 +22,6 @@ from gpudash.brief import Brief, brief_json
 from gpudash.export_files import DOCUMENTS, FILES, maker
 from gpudash.figures import overview
 from gpudash.figures._money import money_of
-from gpudash.figures.tco import bill_of_leading
 from gpudash.flips import find_flips
 from gpudash.markdown import brief_markdown, escaped
 from gpudash.roadmap import commitments, first_day, kpis, reviews, stages
@@ -414,7 +413,7 @@ def test_a_spreadsheet_works_out_every_month_of_the_bill_from_quantities_and_rat
     brief = brief_of(name, **changes)
     (tmp_path / "brief.xlsx").write_bytes(brief_xlsx(brief))
     rows = calculated(tmp_path / "brief.xlsx", tmp_path)[brief.text("bill_sheet.title")]
-    bill, money = bill_of_leading(brief.result), money_of(brief.result, brief.text)
+    bill, money = brief.result.leading_bill, money_of(brief.result, brief.text)
     header = next(number for number, row in enumerate(rows) if row[0] == brief.text("figures.month"))
     label = brief.text("bill_sheet.amount", label=brief.text("bill_sheet.total"), currency=money.currency)
     total = rows[header].index(label)

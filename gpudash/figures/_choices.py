@@ -15,11 +15,6 @@ def roles(result: Result) -> dict[str, Choice]:
     return distinct
 
 
-def leading(result: Result) -> Choice | None:
-    """The choice that the pages are about: the winner, or the cheapest that would work without the budget."""
-    return result.recommendation or result.cheapest
-
-
 def headline_order(choice: Choice, monthly, total, unit, servers) -> list:
     """The four headline numbers by what is asked first: a run's own cost for training, else the month's."""
     return [monthly, total, unit, servers] if choice.cost_per_run_usd is None else [unit, total, monthly, servers]

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from gpudash.figures import overview, what_if
-from gpudash.figures._choices import leading, price_source, short_name
+from gpudash.figures._choices import price_source, short_name
 from gpudash.figures._money import money_of
 from gpudash.figures._table import Table, table
 from gpudash.figures.evidence import entry_name, entry_value
@@ -28,7 +28,7 @@ FLIPS_SHOWN = 8
 
 def beside(result: Result) -> dict[str, Choice]:
     """Three other choices by role: runner-up, cheapest, fastest, then the next in rank; fewer where there are fewer."""
-    first = leading(result)
+    first = result.leading
     if first is None:
         return {}
     named = {"runner_up": result.runner_up, "cheapest": result.cheapest, "fastest": result.fastest}
@@ -49,7 +49,7 @@ def _role(role: str, text: Text) -> str:
 
 def alternatives(result: Result, text: Text) -> Table | None:
     """The choice and three others with the difference to it."""
-    first, money = leading(result), money_of(result, text)
+    first, money = result.leading, money_of(result, text)
     if first is None:
         return None
     label = text("brief.role_first" if result.recommendation else "brief.role_closest")
@@ -78,7 +78,7 @@ def alternatives(result: Result, text: Text) -> Table | None:
 
 def numbers(result: Result, text: Text) -> Table | None:
     """The headline numbers of the choice, in full; for runs, what one costs is the first."""
-    choice, money = leading(result), money_of(result, text)
+    choice, money = result.leading, money_of(result, text)
     if choice is None:
         return None
     in_currency = {
@@ -186,7 +186,7 @@ def would_change(result: Result, text: Text) -> list[str]:
 
     The nearest thresholds of single inputs come first where they were searched for.
     """
-    first = leading(result)
+    first = result.leading
     if first is None:
         return []
     lines = [text.say(flip.sentence) for flip in by_distance(result.flips or ())[:FLIPS_SHOWN]]
@@ -224,7 +224,7 @@ def _weight(criterion: str, low: float, high: float, text: Text) -> str:
 
 def risks(result: Result, text: Text) -> list[str]:
     """The warnings, and what is paid for commitments that nobody uses."""
-    lines, first = overview.warnings(result, text), leading(result)
+    lines, first = overview.warnings(result, text), result.leading
     if first is not None and first.unused_commitment_usd > 0:
         unused = money_of(result, text)(first.unused_commitment_usd)
         lines.append(text("figures.split_unused", unused=unused))

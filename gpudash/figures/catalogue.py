@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from gpudash.catalogue import load_catalogue, snapshots
 from gpudash.catalogue_diff import CHANGES, CatalogueDiff, diff
-from gpudash.figures._choices import leading, place_name, price_source
+from gpudash.figures._choices import place_name, price_source
 from gpudash.figures._money import money_of
 from gpudash.figures._table import Table, table
 from gpudash.figures._theme import GREY, QUIET, figure, plain, provider_colours
@@ -78,7 +78,7 @@ def prices(chosen: Chosen, result: Result, text: Text) -> go.Figure | None:
     names, counts = np.unique(seen.gpu[priced].astype(str), return_counts=True)
     if not len(names):
         return None
-    answer = leading(result)
+    answer = result.leading
     of_answer = names == (answer.gpu if answer is not None else "")
     most = names[np.lexsort((-counts, ~of_answer))[:MOST_GPUS]]  # the answer's GPU is always among them
     order = sorted(most, key=lambda name: np.median(seen.price[priced & (seen.gpu == name)]))
@@ -130,7 +130,7 @@ def _add_dots(chart: go.Figure, chosen: Chosen, seen: _Seen, rows: np.ndarray, r
             hovertext=[_hover(chosen, seen, row, result, text) for row in of_group],
             hoverinfo="text",
         )
-    choice = leading(result)
+    choice = result.leading
     ring = [row for row in rows if choice is not None and seen.offers.id[row] == choice.id]
     if ring:
         chart.add_scatter(
@@ -194,7 +194,7 @@ def _interruptions(offers: Offers, row: int, text: Text) -> str:
 
 def _finding(chosen: Chosen, seen: _Seen, most_offered: str, result: Result, text: Text) -> str:
     """Whether the answer's price is a good one for its GPU; without it, what half of the most offered GPU costs."""
-    currency, choice = result.scenario.finance.currency, leading(result)
+    currency, choice = result.scenario.finance.currency, result.leading
     own = seen.price[(seen.offers.id == choice.id) & ~np.isnan(seen.price)] if choice is not None else ()
     gpu = choice.gpu if len(own) else most_offered
     of_gpu = seen.price[(seen.gpu == gpu) & ~np.isnan(seen.price)]

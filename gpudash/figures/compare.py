@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from gpudash.figures._choices import leading, place_name, price_source
+from gpudash.figures._choices import place_name, price_source
 from gpudash.figures._money import Money, money_of
 from gpudash.figures._table import Table, table
 from gpudash.figures._theme import ROW_HEIGHT, figure, marker, plain, whole, wrapped
 from gpudash.figures.evidence import entry_value
 from gpudash.figures.overview import described
-from gpudash.figures.tco import COLOURS, bill_of_leading, by_kind, cost_label
+from gpudash.figures.tco import COLOURS, by_kind, cost_label
 from gpudash.model import load_model, model_names
 from gpudash.result import Assumption, Choice, Result
 from gpudash.scenario import fields
@@ -33,17 +33,17 @@ class Compared:
     @property
     def answered(self) -> list[tuple[str, Result, Choice]]:
         """Those that have something to show: a winner, or the cheapest that works without the budget."""
-        found = [(name, result, leading(result)) for name, result in zip(self.names, self.results)]
+        found = [(name, result, result.leading) for name, result in zip(self.names, self.results)]
         return [(name, result, choice) for name, result, choice in found if choice is not None]
 
 
 def in_words(compared: Compared, text: Text) -> list[str]:
     """What each answers, and what it costs more or less than the first."""
     money = money_of(compared.results[0], text)
-    own = leading(compared.results[0])
+    own = compared.results[0].leading
     lines = []
     for number, (name, result) in enumerate(zip(compared.names, compared.results)):
-        choice = leading(result)
+        choice = result.leading
         if choice is None:
             lines.append(text("compare.nothing", name=name))
             continue
@@ -74,7 +74,7 @@ def answers(compared: Compared, text: Text) -> Table:
 
 def _facts(result: Result, money: Money, text: Text) -> dict[str, str]:
     """What is compared of one answer, as label and words."""
-    choice = leading(result)
+    choice = result.leading
     if choice is None:
         return {}
     months = text.number(result.scenario.purchase.horizon_months)
@@ -155,7 +155,7 @@ def mean_month(compared: Compared, text: Text) -> go.Figure | None:
         x=text("figures.monthly_y", currency=money.currency),
         height=2 * ROW_HEIGHT * len(shown) + 170,
     )
-    bills = [(wrapped(name, NAME_WIDTH), bill_of_leading(result)) for name, result, _ in shown]
+    bills = [(wrapped(name, NAME_WIDTH), result.leading_bill) for name, result, _ in shown]
     means = {name: {kind: float(usd.mean()) for kind, usd in by_kind(bill).items()} for name, bill in bills}
     for kind, colour in COLOURS.items():
         paid = {name: money.amount(kinds[kind]) for name, kinds in means.items() if kind in kinds}
@@ -184,7 +184,7 @@ def months(compared: Compared, text: Text) -> tuple[go.Figure, ...]:
     money = money_of(compared.results[0], text)
     charts, highest, lowest, longest = [], 0.0, 0.0, 0
     for name, result, choice in compared.answered:
-        columns = {kind: money.amount(usd) for kind, usd in by_kind(bill_of_leading(result)).items()}
+        columns = {kind: money.amount(usd) for kind, usd in by_kind(result.leading_bill).items()}
         stacked = np.array(list(columns.values()))
         highest = max(highest, float(stacked.clip(min=0).sum(axis=0).max()))
         lowest = min(lowest, float(stacked.clip(max=0).sum(axis=0).min()))

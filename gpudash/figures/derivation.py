@@ -2,7 +2,7 @@
 
 from gpudash import derivation
 from gpudash.derivation import Derivation
-from gpudash.figures._choices import headline_order, leading, short_name
+from gpudash.figures._choices import headline_order, short_name
 from gpudash.figures._money import money_of
 from gpudash.figures.evidence import entry_name, entry_value
 from gpudash.purchase_mix import KINDS
@@ -24,7 +24,7 @@ def headline(result: Result, text: Text) -> list[list[str]] | None:
     if parts is None:
         return None
     return headline_order(
-        leading(result),
+        result.leading,
         _monthly(parts, result, text),
         _total(parts, result, text),
         _unit(parts, result, text),
@@ -33,7 +33,7 @@ def headline(result: Result, text: Text) -> list[list[str]] | None:
 
 
 def _monthly(parts: Derivation, result: Result, text: Text) -> list[str]:
-    choice, money = leading(result), money_of(result, text)
+    choice, money = result.leading, money_of(result, text)
     months = text.number(result.scenario.purchase.horizon_months)
     total, monthly = money(choice.tco_usd), money(choice.monthly_usd)
     formula = text("derivation.monthly", total=total, months=months, monthly=monthly)
@@ -48,7 +48,7 @@ def _sum(parts: Derivation, result: Result, text: Text) -> str:
         for kind, usd in parts.usd_by_kind.items()
     ]
     months = text.number(result.scenario.purchase.horizon_months)
-    return text("derivation.sum", parts=text.value(said), total=money(leading(result).tco_usd), months=months)
+    return text("derivation.sum", parts=text.value(said), total=money(result.leading.tco_usd), months=months)
 
 
 def _rates(parts: Derivation, choice: Choice, result: Result, text: Text) -> str:
@@ -67,7 +67,7 @@ def _rates(parts: Derivation, choice: Choice, result: Result, text: Text) -> str
 
 
 def _total(parts: Derivation, result: Result, text: Text) -> list[str]:
-    choice, money, finance = leading(result), money_of(result, text), result.scenario.finance
+    choice, money, finance = result.leading, money_of(result, text), result.scenario.finance
     lines = [
         _sum(parts, result, text),
         text("derivation.npv", rate=text.percent(finance.discount_rate_fraction), npv=money(choice.npv_usd)),
@@ -80,7 +80,7 @@ def _total(parts: Derivation, result: Result, text: Text) -> list[str]:
 
 def _unit(parts: Derivation, result: Result, text: Text) -> list[str]:
     """What a million tokens or a run costs, or what a server serves where neither is counted."""
-    choice, money, months = leading(result), money_of(result, text), result.scenario.purchase.horizon_months
+    choice, money, months = result.leading, money_of(result, text), result.scenario.purchase.horizon_months
     total = money(choice.tco_usd)
     if parts.contracts_usd:
         total = text("derivation.with_contracts", total=total, contracts=money(parts.contracts_usd))
@@ -104,7 +104,7 @@ def _unit(parts: Derivation, result: Result, text: Text) -> list[str]:
 
 
 def _servers(parts: Derivation, result: Result, text: Text) -> list[str]:
-    choice, traffic, money = leading(result), result.scenario.traffic, money_of(result, text)
+    choice, traffic, money = result.leading, result.scenario.traffic, money_of(result, text)
     counts = {"servers": text.number(choice.servers), "gpus": text.number(choice.gpus)}
     if choice.run_hours is not None:
         each, hours = text.number(choice.gpus_per_server), text.number(choice.run_hours)

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from gpudash.derivation import speed_band
-from gpudash.figures._choices import headline_order, leading, place_name, price_source, role_name, roles, short_name
+from gpudash.figures._choices import headline_order, place_name, price_source, role_name, roles, short_name
 from gpudash.figures._money import money_of
 from gpudash.figures._theme import CATEGORICAL, MAIN, WAY_COLOURS, figure, marker, plain, whole
 from gpudash.flips import Progress
@@ -119,7 +119,7 @@ def _energy(choice: Choice, result: Result, text: Text) -> list[str]:
 
 def old_price(result: Result, text: Text) -> str:
     """How old the price of the choice is, where it is no longer fresh."""
-    choice = leading(result)
+    choice = result.leading
     if choice is None or choice.price_age_days <= freshness_rules()["fresh_days"]:
         return ""
     return text("overview.old_price", age=text.number(choice.price_age_days))
@@ -178,7 +178,7 @@ def most_common_reasons(result: Result, text: Text, count: int = 3) -> list[str]
 
 def headline(result: Result, text: Text) -> list[Metric] | None:
     """Four numbers: a month, the whole time, a unit of work, servers and GPUs; for runs what one costs is first."""
-    choice = leading(result)
+    choice = result.leading
     if choice is None:
         return None
     money, months = money_of(result, text), text.number(result.scenario.purchase.horizon_months)
@@ -219,7 +219,7 @@ def _unit_metric(choice: Choice, result: Result, text: Text) -> Metric:
 
 def purchase_split(result: Result, text: Text) -> go.Figure | None:
     """One bar: which share of the served hours is bought which way."""
-    choice = leading(result)
+    choice = result.leading
     if choice is None:
         return None
     shares = {way: share for way in KINDS if (share := choice.purchase_split.get(way, 0)) > 0}
@@ -295,7 +295,7 @@ def cumulative_cost(result: Result, text: Text) -> go.Figure | None:
 def _cumulative_title(result: Result, text: Text) -> str:
     """Who is dearer than whom after the whole time."""
     money, months = money_of(result, text), text.number(result.scenario.purchase.horizon_months)
-    choice, cheapest = leading(result), result.cheapest
+    choice, cheapest = result.leading, result.cheapest
     if cheapest is None or choice.id == cheapest.id:
         return text("figures.cumulative_cheapest", months=months, total=money(choice.tco_usd))
     more = money(choice.tco_usd - cheapest.tco_usd)

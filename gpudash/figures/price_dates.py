@@ -5,7 +5,7 @@ from functools import lru_cache
 import plotly.graph_objects as go
 
 from gpudash.catalogue import snapshots
-from gpudash.figures._choices import leading, price_source, short_name
+from gpudash.figures._choices import price_source, short_name
 from gpudash.figures._money import money_of
 from gpudash.figures._table import Table, table
 from gpudash.figures._theme import WAY_COLOURS, figure
@@ -28,7 +28,7 @@ def state(result: Result, text: Text) -> list[str]:
 
 def history(result: Result, text: Text) -> go.Figure | None:
     """What the answer's offer cost at each date, a line for each way of buying it; None before the second date."""
-    choice, dated = leading(result), [answer for answer in _dated(result) if answer.price is not None]
+    choice, dated = result.leading, [answer for answer in _dated(result) if answer.price is not None]
     if len(dated) < 2:
         return None
     money = money_of(result, text)
@@ -84,7 +84,7 @@ def _finding(name: str, dated: list[DatedAnswer], text: Text) -> str:
 
 
 def _dated(result: Result) -> tuple[DatedAnswer, ...]:
-    choice = leading(result)
+    choice = result.leading
     return _answered(result.scenario, choice and choice.id, snapshots())
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from gpudash.figures._choices import leading, price_source
+from gpudash.figures._choices import price_source
 from gpudash.figures._money import money_of
 from gpudash.figures._table import Table, table
 from gpudash.figures._theme import GREY, MAIN, ROW_HEIGHT, WAY_COLOURS, figure, marker, plain, whole
@@ -112,7 +112,7 @@ def ways_in_money(result: Result, text: Text) -> go.Figure | None:
 
 def break_even(result: Result, text: Text) -> Table | None:
     """From which use on each commitment is cheaper than paying by the hour on demand."""
-    choice = leading(result)
+    choice = result.leading
     if choice is None or choice.on_demand_usd_per_hour is None:
         return None
     money = money_of(result, text)
@@ -136,7 +136,7 @@ def break_even(result: Result, text: Text) -> Table | None:
 
 def spot_terms(result: Result, text: Text) -> list[str]:
     """What spot costs with the work that is repeated, and how often it may be interrupted before it is dearer."""
-    choice, spot = leading(result), result.purchase_detail and result.purchase_detail.spot
+    choice, spot = result.leading, result.purchase_detail and result.purchase_detail.spot
     if not spot:
         return []
     money = money_of(result, text)
@@ -156,7 +156,7 @@ def spot_terms(result: Result, text: Text) -> list[str]:
 
 def savings_plans(result: Result, text: Text) -> list[str]:
     """The yearly terms that are bought as savings plans, with what is committed to per hour."""
-    choice, detail, money = leading(result), result.purchase_detail, money_of(result, text)
+    choice, detail, money = result.leading, result.purchase_detail, money_of(result, text)
     return [
         text(
             "purchase_mix.savings_plan",

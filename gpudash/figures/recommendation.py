@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from gpudash.claims import claims
-from gpudash.figures._choices import leading, price_source, short_name
+from gpudash.figures._choices import price_source, short_name
 from gpudash.figures._money import money_of
 from gpudash.figures._table import Table, table
 from gpudash.figures._theme import GREY, MAIN, figure, plain
@@ -210,7 +210,7 @@ def agreement(result: Result, text: Text) -> list[str]:
 
 def _agreement(result: Result, path: Path, text: Text) -> str:
     """Agrees, or the step at which the published tree lost our answer."""
-    choice, offers = leading(result), result.catalogue.offers
+    choice, offers = result.leading, result.catalogue.offers
     said = {"tree": text(f"common.tree.{path.tree}"), "outcome": text.say(path.outcome)}
     if choice is None:
         return text("recommendation.outcome", **said)

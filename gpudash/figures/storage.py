@@ -2,11 +2,10 @@
 
 import plotly.graph_objects as go
 
-from gpudash.figures._choices import leading, price_source
+from gpudash.figures._choices import price_source
 from gpudash.figures._money import money_of
 from gpudash.figures._table import Table, table
 from gpudash.figures._theme import CATEGORICAL, GREY, figure, marker, plain
-from gpudash.figures.tco import bill_of_leading
 from gpudash.result import Result
 from gpudash.scenario import Dataset
 from gpudash.text import Text
@@ -74,7 +73,7 @@ def placements(result: Result, text: Text) -> Table | None:
 
 def egress(result: Result, text: Text) -> list[str]:
     """What the data sent out costs a month; nothing where none is."""
-    amount_gb, choice, bill = result.scenario.storage.egress_gb_per_month, leading(result), bill_of_leading(result)
+    amount_gb, choice, bill = result.scenario.storage.egress_gb_per_month, result.leading, result.leading_bill
     if not amount_gb or bill is None:
         return []
     usd = money_of(result, text)(bill.months[0].egress_usd)

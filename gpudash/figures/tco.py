@@ -3,7 +3,7 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from gpudash.figures._choices import leading, price_source, short_name
+from gpudash.figures._choices import price_source, short_name
 from gpudash.figures._money import Money, money_of
 from gpudash.figures._table import Table, table
 from gpudash.figures._theme import (
@@ -28,12 +28,6 @@ COSTS = (*KINDS, *OTHER_COST_COLOURS)
 COLOURS = WAY_COLOURS | OTHER_COST_COLOURS
 
 
-def bill_of_leading(result: Result) -> Bill | None:
-    """The bill of the winner, or of the cheapest where nothing meets the budget."""
-    choice = leading(result)
-    return next((bill for bill in result.tco if choice is not None and bill.choice_id == choice.id), None)
-
-
 def by_kind(bill: Bill) -> dict[str, np.ndarray]:
     """US dollars per month of every kind of cost that occurs; credits are below zero."""
     columns = {}
@@ -50,7 +44,7 @@ def cost_label(kind: str, text: Text) -> str:
 
 def monthly_cost(result: Result, text: Text) -> go.Figure | None:
     """The bill of each month, stacked by kind of cost."""
-    bill = bill_of_leading(result)
+    bill = result.leading_bill
     if bill is None:
         return None
     money, columns = money_of(result, text), by_kind(bill)
@@ -87,7 +81,7 @@ def savings(result: Result, text: Text) -> go.Figure | None:
     if detail is None or not detail.savings:
         return None
     money, paid_usd = money_of(result, text), detail.savings[-1].left_usd
-    base = "_runs" if leading(result).cost_per_run_usd is not None else ""
+    base = "_runs" if result.leading.cost_per_run_usd is not None else ""
     steps = [(f"figures.waterfall_list{base}", detail.always_on_usd, "absolute")]
     steps += [
         (f"figures.measure_{saving.measure}", -saving.saved_usd, "relative")
@@ -127,10 +121,10 @@ def _add_waterfall(chart: go.Figure, steps, money: Money, text: Text) -> None:
 
 def monthly_table(result: Result, text: Text) -> Table | None:
     """The bill month by month, one column per kind of cost."""
-    bill = bill_of_leading(result)
+    bill = result.leading_bill
     if bill is None:
         return None
-    money, choice = money_of(result, text), leading(result)
+    money, choice = money_of(result, text), result.leading
     columns = [(text("figures.month"), [month.month for month in bill.months], "number")]
     columns += [
         (cost_label(kind, text), [float(amount) for amount in money.amount(usd)], "number")

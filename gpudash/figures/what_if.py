@@ -9,7 +9,6 @@ import plotly.graph_objects as go
 
 from gpudash import uncertainty
 from gpudash.checklist import check
-from gpudash.figures._choices import leading
 from gpudash.figures._money import money_of
 from gpudash.figures._table import Table, table
 from gpudash.figures._theme import (
@@ -168,7 +167,7 @@ def _draws_source(found: Uncertainty, text: Text) -> str:
 
 def tornado(found: Uncertainty, result: Result, text: Text) -> go.Figure | None:
     """What one factor at its low and its high end does to the cost of the recommendation."""
-    choice = leading(result)
+    choice = result.leading
     bars = [bar for bar in found.tornado if bar.width_usd > 0]
     if choice is None or not bars:
         return None

@@ -3,7 +3,7 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from gpudash.figures._choices import leading, price_source, short_name
+from gpudash.figures._choices import price_source, short_name
 from gpudash.figures._money import money_of
 from gpudash.figures._table import Table, table
 from gpudash.figures._theme import (
@@ -167,7 +167,7 @@ def _banded(name: str, choices: list[Choice], values: np.ndarray, bands: np.ndar
 
 def token_time(result: Result, text: Text) -> go.Figure | None:
     """Milliseconds per token by what a server gets, with the mean load, the busiest hour and the full server."""
-    choice, curve = leading(result), result.sizing.by_load
+    choice, curve = result.leading, result.sizing.by_load
     if choice is None or curve is None or choice.tpot_ms is None:
         return None
     points = {"at_mean": choice.at_mean, "at_peak": choice.at_peak}
@@ -224,7 +224,7 @@ def _token_time(row: tuple[float, float, float], text: Text) -> str:
 
 def nearest(result: Result, text: Text) -> Table | None:
     """The published measurements most like the chosen set-up, to hold the prediction against."""
-    choice, scenario = leading(result), result.scenario
+    choice, scenario = result.leading, result.scenario
     if choice is None or not choice.output_tokens_per_s_per_server:
         return None
     rows = nearest_measured(
@@ -322,7 +322,7 @@ def cost_against_speed(result: Result, text: Text) -> go.Figure | None:
             hovertext=[plain(f"{short_name(choice)} · {choice.gpu} · {money(choice.monthly_usd)}") for choice in group],
             hoverinfo="text",
         )
-    winner = leading(result)
+    winner = result.leading
     if winner in choices:
         chart.add_scatter(
             x=[winner.at_peak.tpot_ms],
