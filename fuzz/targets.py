@@ -22,12 +22,12 @@ from gpudash.commands import score_table
 from gpudash.documents import decode_document
 from gpudash.errors import GpudashError
 from gpudash.evaluate import evaluate
-from gpudash.export import result_json
 from gpudash.export_files import ACTIONS, FILES
 from gpudash.markdown import escaped
 from gpudash.memory_rows import fit_rows, memory_rows
 from gpudash.mix_request import mix
 from gpudash.result import Result
+from gpudash.result_json import result_json
 from gpudash.scenario import Scenario
 from gpudash.speed_rows import predict_rows
 from gpudash.storage import tiers

@@ -13,7 +13,7 @@ import numpy as np
 from gpudash.assumptions import Known, assume
 from gpudash.brief import Brief
 from gpudash.extras import egress_tiers, support_fee
-from gpudash.figures._money import money_of
+from gpudash.figures.money import money_of
 from gpudash.figures.tco import cost_label
 from gpudash.purchase_mix import COMMITMENTS, KINDS, TERM_YEARS, Plan
 from gpudash.result import Bill, Choice

@@ -9,15 +9,15 @@ from typing import Any
 import gpudash
 from gpudash import share
 from gpudash.errors import GpudashError
-from gpudash.export import choice_json, plain, result_json, step_json
 from gpudash.figures import brief as views
 from gpudash.figures import overview, tco
-from gpudash.figures._choices import price_source
-from gpudash.figures._money import money_of
-from gpudash.figures._table import Column, Table, table
+from gpudash.figures.choices import price_source
+from gpudash.figures.money import money_of
 from gpudash.figures.recommendation import OURS
+from gpudash.figures.table import Column, Table, table
 from gpudash.newer_prices import newer_prices
 from gpudash.result import Result
+from gpudash.result_json import choice_json, plain, result_json, step_json
 from gpudash.roadmap import commitments, kpis, reviews, stages
 from gpudash.text import Text
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from gpudash.catalogue import Catalogue, load_catalogue, snapshots
 from gpudash.documents import read_bytes, write_text
 from gpudash.errors import GpudashError
-from gpudash.export import catalogue_json, plain
+from gpudash.result_json import catalogue_json, plain
 from gpudash.text import Text
 
 

@@ -30,13 +30,13 @@ SCORE_KEYS = {"options", "criteria", "matrix", "method"}
 
 
 def evaluate(options: Namespace, text: Text) -> dict:
-    from gpudash.export import result_json
+    from gpudash.result_json import result_json
 
     return result_json(_result(options, text), text)
 
 
 def tree(options: Namespace, text: Text) -> dict:
-    from gpudash.export import step_json
+    from gpudash.result_json import step_json
     from gpudash.tree import load_tree
 
     load_tree(options.name)
@@ -51,8 +51,8 @@ def tree(options: Namespace, text: Text) -> dict:
 def memory(options: Namespace, text: Text) -> dict:
     from gpudash.assumptions import resolve_model
     from gpudash.catalogue import load_catalogue
-    from gpudash.export import plain
     from gpudash.memory import memory as memory_of
+    from gpudash.result_json import plain
 
     work = _scenario(options).workload
     usable_gb = None
@@ -85,9 +85,9 @@ def speed(options: Namespace, text: Text) -> dict:
     from gpudash.bands import at_levels
     from gpudash.catalogue import load_catalogue
     from gpudash.engines import engine_parameters
-    from gpudash.export import plain
     from gpudash.measured import nearest_measured
     from gpudash.memory import maximum_batch
+    from gpudash.result_json import plain
     from gpudash.speed import Cards, Transformer, inference_speed
 
     hardware = load_catalogue().hardware
@@ -182,7 +182,7 @@ def tiers(options: Namespace, text: Text) -> dict:
 
 
 def score(options: Namespace, text: Text) -> dict:
-    from gpudash.export import plain
+    from gpudash.result_json import plain
 
     return plain(score_table(read_document(options.file), options.file), text)
 
@@ -211,7 +211,7 @@ def formula(options: Namespace, text: Text) -> dict:
 
 def claims(options: Namespace, text: Text) -> list[dict]:
     from gpudash.claims import claims as claims_of
-    from gpudash.export import plain
+    from gpudash.result_json import plain
 
     return plain(claims_of(), text)
 
@@ -219,7 +219,7 @@ def claims(options: Namespace, text: Text) -> list[dict]:
 def brief(options: Namespace, text: Text) -> dict:
     from gpudash.brief import Brief
     from gpudash.export_files import maker, write_brief
-    from gpudash.figures._money import text_for
+    from gpudash.figures.money import text_for
 
     maker(options.o)  # an unknown kind of file is refused before the work
     if options.address is not None and not options.address.startswith(("http://", "https://")):
@@ -318,7 +318,7 @@ def _predict(options: Namespace, text: Text, predictor) -> dict:
 
 def _cells(values, text: Text) -> list[str]:
     """Predictions and reasons as text: numbers with every digit, sentences, blank where there is none."""
-    from gpudash.export import plain
+    from gpudash.result_json import plain
 
     return ["" if value is None else str(value) for value in plain(values, text)]
 

@@ -4,11 +4,11 @@ import json
 from collections.abc import Callable
 
 from gpudash.brief import Brief, brief_json
-from gpudash.deploy import dstack, skypilot, terraform
 from gpudash.documents import write_bytes
 from gpudash.errors import GpudashError
 from gpudash.focus import focus_csv
 from gpudash.kubernetes import kubernetes
+from gpudash.launch import dstack, skypilot, terraform
 from gpudash.markdown import brief_markdown
 from gpudash.pdf import brief_pdf
 from gpudash.renewals import calendar

@@ -11,8 +11,8 @@ import numpy as np
 
 from gpudash.brief import Brief
 from gpudash.errors import GpudashError
-from gpudash.figures._money import money_of
-from gpudash.figures.tco import COSTS
+from gpudash.figures.money import money_of
+from gpudash.figures.tco import COSTS, cost_label
 from gpudash.purchase_mix import COMMITMENTS, KINDS
 from gpudash.roadmap import horizon_starts, months_later
 from gpudash.spreadsheet import csv_bytes
@@ -50,7 +50,7 @@ ONE_TIME = ("one_off", "resale", "credit")
 def focus_csv(brief: Brief) -> bytes:
     """One row per month and kind of cost; the rows add up to the bill and its tax."""
     if brief.result.leading_bill is None:
-        raise GpudashError("deploy.nothing_to_run")
+        raise GpudashError("launch.nothing_to_run")
     rows = [[row.get(column) for column in COLUMNS] for row in _rows(brief)]
     return csv_bytes(list(COLUMNS), rows)
 
@@ -85,9 +85,9 @@ def _row(kind: str, month: int, amount: float, brief: Brief) -> dict[str, Any]:
         "ChargePeriodEnd": ends,
         "ChargeCategory": CATEGORIES.get(kind, "Usage"),
         "ChargeFrequency": "One-Time" if kind in ONE_TIME else "Recurring" if kind in COMMITMENTS else "Usage-Based",
-        "ChargeDescription": _label(kind, text),
+        "ChargeDescription": cost_label(kind, text),
         "ServiceCategory": SERVICES.get(kind, "Other"),
-        "ServiceName": _label(kind, text),
+        "ServiceName": cost_label(kind, text),
         "ProviderName": choice.provider,
         "RegionId": choice.region,
         "x_ScenarioLink": brief.link,
@@ -101,14 +101,8 @@ def _row(kind: str, month: int, amount: float, brief: Brief) -> dict[str, Any]:
         "PricingCategory": PRICING[kind],
         "ConsumedQuantity": hours,
         "ConsumedUnit": "Hours",
-        "CommitmentDiscountType": _label(kind, text) if kind in COMMITMENTS else None,
+        "CommitmentDiscountType": cost_label(kind, text) if kind in COMMITMENTS else None,
         "ServiceCategory": "Compute",
         "ServiceName": choice.gpu,
         "x_InstanceType": choice.instance,
     }
-
-
-def _label(kind: str, text) -> str:
-    if kind == "tax":
-        return text("deploy.tax")
-    return text(f"common.way.{kind}" if kind in KINDS else f"common.cost.{kind}")

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import get_args
 
-from gpudash.amounts import DECIMALS
 from gpudash.catalogue import Catalogue
 from gpudash.errors import GpudashError
 from gpudash.feeds import gpuhunt, skypilot
 from gpudash.offer_sheet import COLUMNS, PRICES
 from gpudash.records import WAYS, OfferKind, OfferRow, may_be_absent
+from gpudash.sheet_amounts import DECIMALS
 from gpudash.sheets import Sheet
 
 FORMATS = ("gpudash", "skypilot", "gpuhunt", "vendor")

@@ -3,8 +3,8 @@
 from typing import Any
 
 from gpudash.brief import Brief
-from gpudash.deploy import PORT, Run, run_of, slug, torchrun, written
 from gpudash.errors import GpudashError
+from gpudash.launch import PORT, Run, run_of, slug, torchrun, written
 
 LABEL = "accelerator"  # as in article 000, section 4.1
 
@@ -17,10 +17,10 @@ def kubernetes(brief: Brief) -> bytes:
     """
     run = run_of(brief)
     if run.resource is None:
-        raise GpudashError("deploy.no_device_plugin", gpu=run.choice.gpu)
+        raise GpudashError("launch.no_device_plugin", gpu=run.choice.gpu)
     documents = _job(run) if run.training else _service(run)
-    label = brief.text("deploy.label", label=f"{LABEL}={_label(run)}")
-    busy = brief.text("deploy.replicas", least=run.least_replicas, most=run.replicas)
+    label = brief.text("launch.label", label=f"{LABEL}={_label(run)}")
+    busy = brief.text("launch.replicas", least=run.least_replicas, most=run.replicas)
     return written(run, brief, documents, label, *([] if run.training else [busy]))
 
 

@@ -13,7 +13,7 @@ from unicodedata import category
 from gpudash.brief import Brief, Part, as_read
 from gpudash.errors import GpudashError
 from gpudash.figures import overview
-from gpudash.figures._table import Table, table
+from gpudash.figures.table import Table, table
 from gpudash.svg import svg
 from gpudash.tables import DATA
 from gpudash.text import Text

@@ -31,18 +31,18 @@ def calendar(brief: Brief) -> bytes:
 def _events(brief: Brief) -> list[_Event]:
     result, text, found = brief.result, brief.text, []
     for stage in stages(result):
-        found.append(_Event(stage.starts, text("deploy.stage_starts", stage=text(f"brief.stage_{stage.name}"))))
+        found.append(_Event(stage.starts, text("renewals.stage_starts", stage=text(f"brief.stage_{stage.name}"))))
     notice = value("renewal_notice_days")
     for item in commitments(result):
         said = {"servers": item.servers, "way": text(f"common.way.{item.kind}")}
         if item.kind == "monthly":
-            found.append(_Event(item.starts, text("deploy.subscription", **said), value("monthly_notice_days"), 1,
+            found.append(_Event(item.starts, text("renewals.subscription", **said), value("monthly_notice_days"), 1,
                                 _months_between(item.starts, item.ends)))  # fmt: skip
             continue
-        found.append(_Event(item.ends, text("deploy.renewal", **said), notice))
-        reminder = text("deploy.reminder", days=notice, ends=text.date(item.ends.isoformat()), **said)
+        found.append(_Event(item.ends, text("renewals.renewal", **said), notice))
+        reminder = text("renewals.reminder", days=notice, ends=text.date(item.ends.isoformat()), **said)
         found.append(_Event(item.ends - timedelta(days=notice), reminder))
-    return found + [_Event(day, text("deploy.review")) for day in reviews(result)]
+    return found + [_Event(day, text("renewals.review")) for day in reviews(result)]
 
 
 def _months_between(first: date, last: date) -> int:

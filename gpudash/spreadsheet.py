@@ -8,7 +8,7 @@ from typing import Any
 
 from gpudash.bill_sheet import Formula, Worksheet, bill_sheet, column_letter
 from gpudash.brief import Brief, Part
-from gpudash.figures._table import Table
+from gpudash.figures.table import Table
 
 BOM = "\ufeff"  # without it spreadsheet programs read UTF-8 as the local code page
 _FORMULA_STARTS = ("=", "+", "-", "@", "|", "%", "\t", "\r", "\n", "＝", "＋", "－", "＠")

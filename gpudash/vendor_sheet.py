@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
 
-from gpudash.amounts import plain_amounts
 from gpudash.feeds import Context, our_sheet
 from gpudash.import_answers import PRICE_UNITS, TERMS, Answers
 from gpudash.offer_sheet import COLUMNS, PRICES
 from gpudash.records import OfferRow, columns_of
 from gpudash.result import Message
+from gpudash.sheet_amounts import plain_amounts
 from gpudash.sheets import Refused, Sheet
 from gpudash.tables import DATA, read_yaml
 from gpudash.units import HOURS_PER_MONTH, HOURS_PER_YEAR

@@ -1,7 +1,7 @@
 """Recommendation: the way to the answer, who fell and why, and what the published trees say."""
 
 import ui
-from gpudash.figures import ecosystem, overview, recommendation, sharing
+from gpudash.figures import ecosystem, overview, recommendation, slices
 
 page = ui.begin("recommendation")
 page.title()
@@ -46,5 +46,5 @@ page.sentences(overview.most_common_reasons)
 page.folded_table(recommendation.fallen)
 page.section("section_alternatives")
 page.table(recommendation.alternatives)
-if page.show(sharing.slices):
-    page.folded_table(sharing.slices)
+if page.show(slices.slices):
+    page.folded_table(slices.slices)

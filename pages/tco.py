@@ -1,7 +1,7 @@
 """Total cost: where the money goes, month by month, and from the list price to what is paid."""
 
 import ui
-from gpudash.figures import derivation, overview, own_or_api, owned, sharing, tco
+from gpudash.figures import derivation, overview, own_or_api, owned, tco, training_network
 
 page = ui.begin("tco")
 page.title()
@@ -49,5 +49,5 @@ page.folded("own_or_api", own_or_api.comparison, own_or_api.hosted)
 page.explain("conventions")
 page.folded_table(tco.monthly_table)
 page.folded_table(tco.side_by_side)
-if page.show(sharing.networks):
-    page.folded_table(sharing.networks)
+if page.show(training_network.networks):
+    page.folded_table(training_network.networks)

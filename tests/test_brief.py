@@ -21,7 +21,7 @@ from gpudash.__main__ import main
 from gpudash.brief import Brief, brief_json
 from gpudash.export_files import DOCUMENTS, FILES, maker
 from gpudash.figures import overview
-from gpudash.figures._money import money_of
+from gpudash.figures.money import money_of
 from gpudash.flips import find_flips
 from gpudash.markdown import brief_markdown, escaped
 from gpudash.roadmap import commitments, first_day, kpis, reviews, stages

@@ -9,8 +9,8 @@ import pytest
 from gpudash.catalogue import load_catalogue
 from gpudash.errors import GpudashError
 from gpudash.evaluate import evaluate
-from gpudash.export import result_json
 from gpudash.lower_precision import lower_precision
+from gpudash.result_json import result_json
 from gpudash.scenario import Scenario
 from gpudash.tables import DATA, read_yaml
 from gpudash.text import Text

@@ -10,8 +10,8 @@ from gpudash.catalogue import load_catalogue
 from gpudash.engines import engine_names
 from gpudash.errors import GpudashError
 from gpudash.evaluate import evaluate
-from gpudash.export import result_json
 from gpudash.model import model_names, precision_names
+from gpudash.result_json import result_json
 from gpudash.scenario import Scenario, bounds, choices, default, fields
 from gpudash.text import Text
 

@@ -4,47 +4,41 @@ import inspect
 import json
 import re
 from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from gpudash import Scenario, evaluate, load_catalogue
+from gpudash import Scenario, evaluate, figures, load_catalogue
 from gpudash.catalogue_diff import diff
 from gpudash.derivation import derivation as parts_of
 from gpudash.figures import (
     catalogue,
-    claims,
     compare,
     derivation,
-    ecosystem,
-    evidence,
-    mixed_fleet,
     overview,
     own_or_api,
     owned,
     purchase_mix,
     recommendation,
     scores,
-    sharing,
     storage,
     tco,
-    what_if,
     workload,
 )
-from gpudash.figures._money import money_of, text_for
-from gpudash.figures._table import Table, table_of
 from gpudash.figures._theme import WAY_COLOURS
+from gpudash.figures.money import money_of, text_for
+from gpudash.figures.table import Table, table_of
 from gpudash.purchase_mix import KINDS
 from gpudash.tables import DATA, read_yaml
 from gpudash.text import LANGUAGES, Text
 from gpudash.units import HOURS_PER_YEAR
 
-MODULES = (
-    catalogue, claims, derivation, ecosystem, evidence, mixed_fleet, overview, own_or_api, owned, purchase_mix,
-    recommendation,
-    scores, sharing, storage, tco, what_if, workload,
-)  # fmt: skip
+SHARED = {"choices", "money", "table"}  # what figures are made with
+NAMES = {file.stem for file in Path(figures.__file__).parent.glob("[!_]*.py")} - SHARED
+MODULES = [import_module(f"gpudash.figures.{name}") for name in sorted(NAMES)]
 VIEWS = [
     function
     for module in MODULES

@@ -257,7 +257,7 @@ def test_the_brief_of_something_impossible_offers_what_can_be_read_and_says_why_
     app = opened("brief", **{"workload.tpot_ms": "0.001"})
     assert not app.exception
     assert len(app.get("download_button")) == len(DOCUMENTS) + 1  # the calendar of the reviews is never refused
-    assert Text("en")("deploy.nothing_to_run") in shown(app)
+    assert Text("en")("launch.nothing_to_run") in shown(app)
 
 
 def test_the_catalogue_narrows_to_what_is_chosen_and_shows_prices_per_server():

@@ -12,7 +12,7 @@ from gpudash import Scenario, evaluate, load_catalogue
 from gpudash.claims import worked_examples
 from gpudash.figures import claims as claims_figures
 from gpudash.figures import what_if
-from gpudash.figures._table import rows_where, rows_with, table_of
+from gpudash.figures.table import rows_where, rows_with, table_of
 from gpudash.flips import FIRST, Progress, search_first_flips, search_flips
 from gpudash.text import LANGUAGES, Text
 from gpudash.uncertainty import Uncertainty, draw

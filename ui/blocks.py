@@ -18,9 +18,9 @@ from gpudash import share
 from gpudash.brief import Brief, as_read
 from gpudash.catalogue import snapshots
 from gpudash.errors import GpudashError
-from gpudash.figures._money import text_for
-from gpudash.figures._table import Column, Table, rows_where, rows_with
 from gpudash.figures.compare import Compared
+from gpudash.figures.money import text_for
+from gpudash.figures.table import Column, Table, rows_where, rows_with
 from gpudash.newer_prices import newer_prices
 from gpudash.result import Result
 from gpudash.svg import svg
@@ -38,7 +38,7 @@ from ui.own_prices import own_prices
 from ui.rows import rows
 from ui.searches import Begin, Search
 from ui.weights import scoring, weights
-from ui.worked import worked_examples
+from ui.worked_examples import worked_examples
 
 PRINT_STYLE = Path(__file__).with_name("print.css")
 CHART_CONFIG = {"displaylogo": False, "modeBarButtons": [["toImage"]]}

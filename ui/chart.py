@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from gpudash.figures._table import Table, table_of
+from gpudash.figures.table import Table, table_of
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from ui import state
 from ui.fields import sentence
 from ui.literal import literal
 from ui.names import known_names
-from ui.points import standing_at, starting_points
+from ui.starting_points import standing_at, starting_points
 
 CHOSEN, PROVIDERS, PASTED = "compare.chosen", "compare.providers", "compare.pasted"
 LETTERS = "ABCD"

@@ -7,7 +7,7 @@ import streamlit as st
 from gpudash.brief import Brief
 from gpudash.errors import GpudashError
 from gpudash.export_files import ACTIONS, DOCUMENTS
-from gpudash.figures._table import Table
+from gpudash.figures.table import Table
 from gpudash.pdf import check_fonts, qr_svg
 from gpudash.spreadsheet import table_csv
 from ui.fields import sentence

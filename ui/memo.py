@@ -6,7 +6,7 @@ from functools import lru_cache
 import plotly.graph_objects as go
 
 from gpudash.catalogue import Catalogue
-from gpudash.figures._money import text_for
+from gpudash.figures.money import text_for
 from gpudash.result import Result
 from gpudash.scenario import Scenario
 from gpudash.text import Text

@@ -9,7 +9,7 @@ from babel import Locale
 from gpudash.assumptions import CUSTOM
 from gpudash.catalogue import Catalogue, load_catalogue, snapshots
 from gpudash.engines import engine_names
-from gpudash.figures._choices import place_name
+from gpudash.figures.choices import place_name
 from gpudash.model import load_model, load_precision, model_names, precision_names
 from gpudash.scenario import choices
 from gpudash.text import Text

@@ -5,13 +5,13 @@ from dataclasses import fields
 
 import streamlit as st
 
-from gpudash.amounts import DECIMALS
 from gpudash.catalogue import load_catalogue
 from gpudash.catalogue_import import FileShape, PriceFile, import_file, inspect_file, open_file
 from gpudash.errors import GpudashError
 from gpudash.figures import own_prices as views
-from gpudash.figures._table import Table
+from gpudash.figures.table import Table
 from gpudash.import_answers import Answers, Question
+from gpudash.sheet_amounts import DECIMALS
 from gpudash.sheet_limits import MEGABYTES
 from gpudash.text import Text
 from ui.fields import sentence

@@ -12,7 +12,7 @@ from gpudash.text import LANGUAGES
 from ui import observe, searches, sign_in, state
 from ui.fields import field, sentence
 from ui.literal import literal
-from ui.points import standing_at, starting_points
+from ui.starting_points import standing_at, starting_points
 
 ROOT = Path(__file__).resolve().parents[1]
 GROUPS = {

@@ -5,12 +5,12 @@ import math
 import numpy as np
 
 from gpudash.figures import overview, what_if
-from gpudash.figures._choices import price_source, short_name
-from gpudash.figures._money import money_of
-from gpudash.figures._table import Table, table
+from gpudash.figures.choices import price_source, short_name
 from gpudash.figures.evidence import entry_name, entry_value
+from gpudash.figures.money import money_of
 from gpudash.figures.recommendation import OURS
 from gpudash.figures.scores import ranking_of
+from gpudash.figures.table import Table, table
 from gpudash.figures.tco import monthly_table
 from gpudash.figures.what_if import by_distance
 from gpudash.newer_prices import SMALLEST_SHARE

@@ -8,10 +8,10 @@ import plotly.graph_objects as go
 
 from gpudash.catalogue import load_catalogue, snapshots
 from gpudash.catalogue_diff import CHANGES, CatalogueDiff, diff
-from gpudash.figures._choices import place_name, price_source
-from gpudash.figures._money import money_of
-from gpudash.figures._table import Table, table
 from gpudash.figures._theme import GREY, QUIET, figure, plain, provider_colours
+from gpudash.figures.choices import place_name, price_source
+from gpudash.figures.money import money_of
+from gpudash.figures.table import Table, table
 from gpudash.freshness import AGES, age_badges, asked_range_usd_per_hour, price_doubts
 from gpudash.offers import OWN_DATES, Offers
 from gpudash.records import WAYS

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from gpudash.claims import WorkedExample, claims, worked_examples
-from gpudash.figures._table import Table, table
+from gpudash.figures.table import Table, table
 from gpudash.provider_matrix import ArticleColumn, article_matrix, capabilities
 from gpudash.result import Result
 from gpudash.text import Text

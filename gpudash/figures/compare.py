@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from gpudash.figures._choices import place_name, price_source
-from gpudash.figures._money import Money, money_of
-from gpudash.figures._table import Table, table
 from gpudash.figures._theme import ROW_HEIGHT, figure, marker, plain, whole, wrapped
+from gpudash.figures.choices import place_name, price_source
 from gpudash.figures.evidence import entry_value
+from gpudash.figures.money import Money, money_of
 from gpudash.figures.overview import described
+from gpudash.figures.table import Table, table
 from gpudash.figures.tco import COLOURS, by_kind, cost_label
 from gpudash.model import load_model, model_names
 from gpudash.result import Assumption, Choice, Result

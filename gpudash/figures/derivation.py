@@ -2,9 +2,9 @@
 
 from gpudash import derivation
 from gpudash.derivation import Derivation
-from gpudash.figures._choices import headline_order, short_name
-from gpudash.figures._money import money_of
+from gpudash.figures.choices import headline_order, short_name
 from gpudash.figures.evidence import entry_name, entry_value
+from gpudash.figures.money import money_of
 from gpudash.purchase_mix import KINDS
 from gpudash.result import Choice, Result
 from gpudash.text import Text

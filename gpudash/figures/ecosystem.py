@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpudash.ecosystem import TITLES, compatibility, versions
-from gpudash.figures._table import Table, table
+from gpudash.figures.table import Table, table
 from gpudash.result import Result
 from gpudash.text import Text
 

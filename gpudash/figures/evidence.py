@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from gpudash.figures._choices import place_name
-from gpudash.figures._money import money_of
-from gpudash.figures._table import Table, table
+from gpudash.figures.choices import place_name
+from gpudash.figures.money import money_of
+from gpudash.figures.table import Table, table
 from gpudash.result import Assumption, Result
 from gpudash.text import Text
-from gpudash.weakest import weakest_numbers
+from gpudash.weak_numbers import weakest_numbers
 
 COUNTRIES = "requirements.countries"
 

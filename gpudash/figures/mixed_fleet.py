@@ -1,6 +1,6 @@
 """Two types of server side by side: whether a base on one and the peak on another is cheaper than one type alone."""
 
-from gpudash.figures._money import money_of
+from gpudash.figures.money import money_of
 from gpudash.mixed_fleet import mixed_fleet
 from gpudash.result import Result
 from gpudash.text import Text

@@ -6,9 +6,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from gpudash.derivation import speed_band
-from gpudash.figures._choices import headline_order, place_name, price_source, role_name, roles, short_name
-from gpudash.figures._money import money_of
 from gpudash.figures._theme import CATEGORICAL, MAIN, WAY_COLOURS, figure, marker, plain, whole
+from gpudash.figures.choices import headline_order, place_name, price_source, role_name, roles, short_name
+from gpudash.figures.money import money_of
 from gpudash.flips import Progress
 from gpudash.freshness import freshness_rules
 from gpudash.lower_precision import lower_precision

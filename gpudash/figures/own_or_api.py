@@ -4,9 +4,9 @@ from functools import lru_cache
 
 from gpudash import own_or_api
 from gpudash.catalogue import Catalogue
-from gpudash.figures._choices import short_name
-from gpudash.figures._money import money_of
-from gpudash.figures._table import Table, table
+from gpudash.figures.choices import short_name
+from gpudash.figures.money import money_of
+from gpudash.figures.table import Table, table
 from gpudash.own_or_api import OwnOrApi
 from gpudash.result import Result
 from gpudash.scenario import Scenario

@@ -3,7 +3,7 @@
 from itertools import islice
 
 from gpudash.catalogue_import import ImportReport, PriceFile
-from gpudash.figures._table import Table, table
+from gpudash.figures.table import Table, table
 from gpudash.sheets import Refused
 from gpudash.text import Text
 

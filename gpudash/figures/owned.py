@@ -4,9 +4,9 @@ from itertools import accumulate
 
 import plotly.graph_objects as go
 
-from gpudash.figures._choices import place_name
-from gpudash.figures._money import Money, money_of
 from gpudash.figures._theme import CATEGORICAL, MAIN, figure, plain, whole
+from gpudash.figures.choices import place_name
+from gpudash.figures.money import Money, money_of
 from gpudash.owned import Owned
 from gpudash.result import Result
 from gpudash.text import Text

@@ -5,10 +5,10 @@ from functools import lru_cache
 import plotly.graph_objects as go
 
 from gpudash.catalogue import snapshots
-from gpudash.figures._choices import price_source, short_name
-from gpudash.figures._money import money_of
-from gpudash.figures._table import Table, table
 from gpudash.figures._theme import WAY_COLOURS, figure
+from gpudash.figures.choices import price_source, short_name
+from gpudash.figures.money import money_of
+from gpudash.figures.table import Table, table
 from gpudash.price_dates import DatedAnswer, dated_answers
 from gpudash.records import WAYS
 from gpudash.result import Result

@@ -1,6 +1,6 @@
 """Long prompts on one type of server and short ones on another: what that would save."""
 
-from gpudash.figures._money import money_of
+from gpudash.figures.money import money_of
 from gpudash.prompt_routing import has_long_prompts, prompt_routing
 from gpudash.result import Result
 from gpudash.text import Text

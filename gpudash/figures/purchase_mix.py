@@ -3,10 +3,10 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from gpudash.figures._choices import price_source
-from gpudash.figures._money import money_of
-from gpudash.figures._table import Table, table
 from gpudash.figures._theme import GREY, MAIN, ROW_HEIGHT, WAY_COLOURS, figure, marker, plain, whole
+from gpudash.figures.choices import price_source
+from gpudash.figures.money import money_of
+from gpudash.figures.table import Table, table
 from gpudash.purchase_mix import COMMITMENTS, KINDS, break_even_utilisation
 from gpudash.result import Choice, Result
 from gpudash.text import Text

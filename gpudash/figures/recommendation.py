@@ -6,10 +6,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from gpudash.claims import claims
-from gpudash.figures._choices import price_source, short_name
-from gpudash.figures._money import money_of
-from gpudash.figures._table import Table, table
 from gpudash.figures._theme import GREY, MAIN, figure, plain
+from gpudash.figures.choices import price_source, short_name
+from gpudash.figures.money import money_of
+from gpudash.figures.table import Table, table
 from gpudash.result import Result
 from gpudash.text import Text
 from gpudash.tree import Path, Step

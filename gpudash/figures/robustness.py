@@ -6,9 +6,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from gpudash.errors import GpudashError
-from gpudash.figures._table import Table, table
 from gpudash.figures._theme import CATEGORICAL, GREY, MAIN, ROW_HEIGHT, TEXT, figure, marker, plain, wrapped
 from gpudash.figures.scores import POINTS, ranking_of
+from gpudash.figures.table import Table, table
 from gpudash.result import FrameworkRanking, Result
 from gpudash.robustness import DRAWS, Reversal, linear_first_share, stability
 from gpudash.scores import EQUAL, METHODS

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from gpudash.figures._table import Table, table
 from gpudash.figures._theme import CATEGORICAL, GREY, LINE_HEIGHT, MAIN, ROW_HEIGHT, figure, marker, plain, wrapped
+from gpudash.figures.table import Table, table
 from gpudash.frameworks import load_framework, open_criteria, rebalanced
 from gpudash.result import FrameworkRanking, Result
 from gpudash.robustness import straight_interval

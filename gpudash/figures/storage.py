@@ -2,10 +2,10 @@
 
 import plotly.graph_objects as go
 
-from gpudash.figures._choices import price_source
-from gpudash.figures._money import money_of
-from gpudash.figures._table import Table, table
 from gpudash.figures._theme import CATEGORICAL, GREY, figure, marker, plain
+from gpudash.figures.choices import price_source
+from gpudash.figures.money import money_of
+from gpudash.figures.table import Table, table
 from gpudash.result import Result
 from gpudash.scenario import Dataset
 from gpudash.text import Text

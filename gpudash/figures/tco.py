@@ -3,9 +3,6 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from gpudash.figures._choices import price_source, short_name
-from gpudash.figures._money import Money, money_of
-from gpudash.figures._table import Table, table
 from gpudash.figures._theme import (
     GREY,
     MAIN,
@@ -18,6 +15,9 @@ from gpudash.figures._theme import (
     whole,
     wrapped,
 )
+from gpudash.figures.choices import price_source, short_name
+from gpudash.figures.money import Money, money_of
+from gpudash.figures.table import Table, table
 from gpudash.purchase_mix import KINDS
 from gpudash.result import Bill, Result
 from gpudash.text import Text

@@ -9,8 +9,6 @@ import plotly.graph_objects as go
 
 from gpudash import uncertainty
 from gpudash.checklist import check
-from gpudash.figures._money import money_of
-from gpudash.figures._table import Table, table
 from gpudash.figures._theme import (
     CATEGORICAL,
     GREY,
@@ -23,6 +21,8 @@ from gpudash.figures._theme import (
     plain,
     wrapped,
 )
+from gpudash.figures.money import money_of
+from gpudash.figures.table import Table, table
 from gpudash.flips import Flip, Progress
 from gpudash.result import Message, Result
 from gpudash.text import Text

@@ -3,9 +3,6 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from gpudash.figures._choices import price_source, short_name
-from gpudash.figures._money import money_of
-from gpudash.figures._table import Table, table
 from gpudash.figures._theme import (
     CATEGORICAL,
     GREY,
@@ -19,6 +16,9 @@ from gpudash.figures._theme import (
     whole,
     wrapped,
 )
+from gpudash.figures.choices import price_source, short_name
+from gpudash.figures.money import money_of
+from gpudash.figures.table import Table, table
 from gpudash.measured import nearest_measured
 from gpudash.memory import InferenceMemory
 from gpudash.model import load_precision

@@ -9,13 +9,13 @@ import pytest
 from gpudash.catalogue import load_catalogue
 from gpudash.errors import GpudashError
 from gpudash.evaluate import evaluate
-from gpudash.scaling import gradient_gb, losses_of, network, network_losses, networks, speed_fraction
 from gpudash.scenario import Scenario
 from gpudash.tables import read_yaml
 from gpudash.text import Text
+from gpudash.training_network import gradient_gb, losses_of, network, network_losses, networks, speed_fraction
 
 CATALOGUE = load_catalogue()
-CASES = read_yaml(Path(__file__).parent / "golden" / "scaling.yaml")
+CASES = read_yaml(Path(__file__).parent / "golden" / "training_network.yaml")
 FP32_BYTES = 4
 RUN = {"params_b": 8, "step_s": 10, "gpu_hours": 10_000, "usd_per_gpu_hour": 2}
 
@@ -71,11 +71,11 @@ def test_lost_hours_and_money_follow_from_the_speed_left():
 def test_an_unknown_network_and_no_server_are_refused():
     with pytest.raises(GpudashError) as refused:
         network("token ring")
-    assert refused.value.code == "scaling.unknown_network"
+    assert refused.value.code == "training_network.unknown_network"
     assert "RoCE 100 Gb/s" in str(refused.value)
     with pytest.raises(GpudashError) as refused:
         speed_fraction(networks()[0], gradients_gb=1, step_s=1, servers=0)
-    assert refused.value.code == "scaling.servers"
+    assert refused.value.code == "training_network.servers"
 
 
 def test_a_run_on_several_servers_says_what_each_network_would_cost_and_one_on_a_single_server_nothing():

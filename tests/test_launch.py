@@ -12,9 +12,9 @@ import yaml
 from icalendar import Calendar
 
 from gpudash import GpudashError, load_catalogue
-from gpudash.deploy import dstack, hcl, skypilot, slug, terraform
 from gpudash.focus import focus_csv
 from gpudash.kubernetes import kubernetes
+from gpudash.launch import dstack, hcl, skypilot, slug, terraform
 from gpudash.renewals import calendar
 from gpudash.roadmap import commitments, horizon_starts, reviews
 from gpudash.tables import DATA, read_rows, read_yaml
@@ -157,13 +157,13 @@ def test_where_nothing_can_run_there_is_a_sentence_instead_of_a_file(make):
 
 def test_every_name_in_the_data_is_one_of_ours_and_has_a_source():
     catalogue = load_catalogue()
-    for row in read_rows(DATA / "deploy" / "accelerators.csv"):
+    for row in read_rows(DATA / "launch" / "accelerators.csv"):
         assert catalogue.hardware.names[catalogue.hardware.index(row["gpu"])] == row["gpu"]
-    assert {row["vendor"] for row in read_rows(DATA / "deploy" / "vendors.csv")} <= set(catalogue.hardware.vendor)
-    assert {row["provider"] for row in read_rows(DATA / "deploy" / "providers.csv")} <= set(catalogue.providers)
-    tables = [read_rows(DATA / "deploy" / f"{name}.csv") for name in ("accelerators", "vendors", "providers")]
+    assert {row["vendor"] for row in read_rows(DATA / "launch" / "vendors.csv")} <= set(catalogue.hardware.vendor)
+    assert {row["provider"] for row in read_rows(DATA / "launch" / "providers.csv")} <= set(catalogue.providers)
+    tables = [read_rows(DATA / "launch" / f"{name}.csv") for name in ("accelerators", "vendors", "providers")]
     assert all(row["source"] for rows in tables for row in rows)
-    assert all(engine["source"] for engine in read_yaml(DATA / "deploy" / "engines.yaml").values())
+    assert all(engine["source"] for engine in read_yaml(DATA / "launch" / "engines.yaml").values())
 
 
 # ---- calendar ----------------------------------------------------------------------------------------------------

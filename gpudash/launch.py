@@ -1,7 +1,7 @@
 """The answer as files that a team can run: SkyPilot, dstack, Terraform (Kubernetes is in kubernetes.py).
 
 How an engine is started, what a card is called by whom, and which provider is known to which tool is data
-(data/deploy). A name that is not known is left out, never guessed; without it the file says so in its first lines.
+(data/launch). A name that is not known is left out, never guessed; without it the file says so in its first lines.
 """
 
 import json
@@ -15,7 +15,7 @@ import yaml
 from gpudash.brief import Brief
 from gpudash.engines import engine_name
 from gpudash.errors import GpudashError
-from gpudash.figures._choices import short_name
+from gpudash.figures.choices import short_name
 from gpudash.result import Choice
 from gpudash.roadmap import TRAINING, commitments
 from gpudash.tables import DATA, read_rows, read_yaml
@@ -53,8 +53,8 @@ class Run:
 
 @cache
 def _rows(name: str) -> dict[str, dict[str, str]]:
-    """A table of data/deploy by its first column."""
-    rows = read_rows(DATA / "deploy" / f"{name}.csv")
+    """A table of data/launch by its first column."""
+    rows = read_rows(DATA / "launch" / f"{name}.csv")
     return {next(iter(row.values())): row for row in rows}
 
 
@@ -62,10 +62,10 @@ def run_of(brief: Brief) -> Run:
     """What to start; raises GpudashError where nothing can do the work."""
     result, choice = brief.result, brief.result.leading
     if choice is None:
-        raise GpudashError("deploy.nothing_to_run")
+        raise GpudashError("launch.nothing_to_run")
     work, traffic = result.scenario.workload, result.scenario.traffic
     training = work.kind in TRAINING
-    engine = None if training else read_yaml(DATA / "deploy" / "engines.yaml").get(engine_name(work.engine))
+    engine = None if training else read_yaml(DATA / "launch" / "engines.yaml").get(engine_name(work.engine))
     name = slug(result.sizing.model.name)
     return Run(
         name=name,
@@ -114,8 +114,8 @@ def _resource(choice: Choice, result) -> str | None:
 
 def written(run: Run, brief: Brief, documents: list[dict], *notes: str) -> bytes:
     """YAML documents under comments that say what they are for; user text in comments stays on its line."""
-    said = [brief.text("deploy.header", choice=short_name(run.choice), region=run.choice.region), brief.title, *notes]
-    said += [brief.text("deploy.model")] if not run.training else []
+    said = [brief.text("launch.header", choice=short_name(run.choice), region=run.choice.region), brief.title, *notes]
+    said += [brief.text("launch.model")] if not run.training else []
     comments = "".join(f"# {one_line(line)}\n" for line in said)
     bodies = [yaml.dump(body, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120) for body in documents]
     return (comments + "---\n".join(bodies)).encode("utf-8")
@@ -199,8 +199,8 @@ def _shell(run: Run) -> str:
 
 def _unknown(run: Run, cloud: str | None, brief: Brief) -> list[str]:
     """What had to be left out because the tool has no name for it that we know."""
-    notes = [] if cloud else [brief.text("deploy.unknown_provider", provider=run.choice.provider)]
-    return notes + ([] if run.gpu else [brief.text("deploy.unknown_gpu", gpu=run.choice.gpu)])
+    notes = [] if cloud else [brief.text("launch.unknown_provider", provider=run.choice.provider)]
+    return notes + ([] if run.gpu else [brief.text("launch.unknown_gpu", gpu=run.choice.gpu)])
 
 
 # ---- Terraform ---------------------------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ def terraform(brief: Brief) -> bytes:
         "commitments": bought,
         "datasets": [{"name": data.name, "size_gb": data.size_gb} for data in scenario.storage.datasets],
     }
-    said = [brief.text("deploy.header", choice=short_name(run.choice), region=run.choice.region), brief.title]
+    said = [brief.text("launch.header", choice=short_name(run.choice), region=run.choice.region), brief.title]
     comments = "".join(f"# {one_line(line)}\n" for line in said)
     width = max(map(len, values))
     lines = "".join(f"{name:<{width}} = {hcl(value)}\n" for name, value in values.items())

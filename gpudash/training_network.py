@@ -58,7 +58,7 @@ def networks() -> tuple[Network, ...]:
 def network(name: str) -> Network:
     """A network by its name; raises `scaling.unknown_network` with the known ones."""
     if name not in _networks():
-        raise GpudashError("scaling.unknown_network", network=name, known=", ".join(_networks()))
+        raise GpudashError("training_network.unknown_network", network=name, known=", ".join(_networks()))
     return _networks()[name]
 
 
@@ -83,7 +83,7 @@ def speed_fraction(network: Network, *, gradients_gb, step_s, servers):
 def exchange_s(network: Network, gradients_gb, servers):
     """Time of one exchange of gradients at the low and at the high end of the speed reached."""
     if np.any(np.less(servers, 1)):
-        raise GpudashError("scaling.servers", servers=float(np.min(servers)))
+        raise GpudashError("training_network.servers", servers=float(np.min(servers)))
     moved_gb = 2 * (servers - 1) / servers * gradients_gb
     return tuple(
         moved_gb / (network.gb_per_s_per_server * reached)
@@ -110,7 +110,7 @@ def network_losses(
                 gpu_hours_lost=lost,
                 usd_lost=tuple(hours * usd_per_gpu_hour for hours in lost),
                 assumption=Message.of(
-                    "scaling.hidden",
+                    "training_network.hidden",
                     hidden=Share(HIDDEN_AT_BEST_FRACTION),
                     low=Share(one.reached_low_fraction),
                     high=Share(one.reached_high_fraction),

@@ -41,8 +41,8 @@ def _speed(result: Result, choice: Choice):
     if band is None or choice.speed_low >= 1:
         return
     at_stake = None if band.high_usd_per_month is None else band.high_usd_per_month - choice.monthly_usd
-    because = Message.of("weakest.speed", low=Share(1 - choice.speed_low), high=Share(choice.speed_high - 1))
-    yield WeakNumber("speed", (because,), at_stake, Message.of("weakest.measure", gpu=choice.gpu))
+    because = Message.of("weak_numbers.speed", low=Share(1 - choice.speed_low), high=Share(choice.speed_high - 1))
+    yield WeakNumber("speed", (because,), at_stake, Message.of("weak_numbers.measure", gpu=choice.gpu))
 
 
 def _prices(result: Result, choice: Choice):
@@ -50,13 +50,13 @@ def _prices(result: Result, choice: Choice):
     for way, usd_per_month in _paid_usd_per_month(result).items():
         age_days = max(float(offers.age_days_of(way)[row]), rules["fresh_days"])
         certainty = rules["fresh_days"] / age_days
-        because = [Message.of("weakest.age", age=age_days)] if age_days > rules["fresh_days"] else []
+        because = [Message.of("weak_numbers.age", age=age_days)] if age_days > rules["fresh_days"] else []
         for reason, holds in reasons_to_doubt(offers, row).items():
             if holds:
                 certainty *= rules[f"{reason}_factor"]
-                because.append(Message.of(f"weakest.{reason}"))
+                because.append(Message.of(f"weak_numbers.{reason}"))
         if because:
-            remedy = Message.of("weakest.ask", provider=choice.provider, instance=choice.instance)
+            remedy = Message.of("weak_numbers.ask", provider=choice.provider, instance=choice.instance)
             yield WeakNumber(f"price.{way}", tuple(because), usd_per_month * (1 - certainty), remedy)
 
 
@@ -65,9 +65,11 @@ def _disputed(result: Result, choice: Choice):
     low, high = (float(price[row]) for price in asked_range_usd_per_hour(result.catalogue.offers))
     paid_usd = _paid_usd_per_month(result).get("on_demand", 0.0)
     if low < high and paid_usd:
-        because = Message.of("weakest.disputed", low=Usd(low), high=Usd(high))
+        because = Message.of("weak_numbers.disputed", low=Usd(low), high=Usd(high))
         at_stake = paid_usd * (high / choice.on_demand_usd_per_hour - 1)
-        yield WeakNumber("price.disputed", (because,), at_stake, Message.of("weakest.see", provider=choice.provider))
+        yield WeakNumber(
+            "price.disputed", (because,), at_stake, Message.of("weak_numbers.see", provider=choice.provider)
+        )
 
 
 def _paid_usd_per_month(result: Result) -> dict[str, float]:

@@ -8,7 +8,7 @@ from gpudash.derivation import speed_band
 from gpudash.figures import evidence
 from gpudash.freshness import freshness_rules
 from gpudash.text import LANGUAGES, Text
-from gpudash.weakest import weakest_numbers
+from gpudash.weak_numbers import weakest_numbers
 
 CATALOGUE = load_catalogue()
 CHAT = evaluate(

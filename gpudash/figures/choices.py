@@ -1,6 +1,6 @@
 """Which choices stand beside each other, under which role, and how one is named."""
 
-from gpudash.figures._money import Money
+from gpudash.figures.money import Money
 from gpudash.result import Choice, Result
 from gpudash.text import Text
 
