@@ -12,12 +12,13 @@ import numpy as np
 
 from gpudash.assumptions import Known, assume
 from gpudash.brief import Brief
-from gpudash.extras import egress_tiers, support_fee
+from gpudash.data_costs import egress_tiers
 from gpudash.figures.money import money_of
 from gpudash.figures.tco import cost_label
 from gpudash.purchase_mix import COMMITMENTS, KINDS, TERM_YEARS, Plan
 from gpudash.result import Bill, Choice
 from gpudash.storage import REQUESTS_PER_PRICED_UNIT
+from gpudash.support import support_fee
 from gpudash.tco import credit_months, paid_fraction, rework_fraction
 from gpudash.units import HOURS_PER_MONTH, HOURS_PER_YEAR, MONTHS_PER_YEAR
 

@@ -17,14 +17,14 @@ from gpudash.assumptions import assume
 from gpudash.catalogue import Catalogue
 from gpudash.demand import inference_servers, provisioned_requests_per_s
 from gpudash.evaluate import Solved, solve
-from gpudash.extras import support_usd_per_month
 from gpudash.layers import Layers
 from gpudash.offers import offer_id
 from gpudash.purchase_mix import KINDS, Plan, best_mix, plan, server_usd
 from gpudash.quotas import are_kept_together
 from gpudash.scenario import Scenario
-from gpudash.tco import credit_months, mix_rules, service_layers
-from gpudash.units import HOURS_PER_MONTH, MONTHS_PER_YEAR
+from gpudash.support import support_usd_per_month
+from gpudash.tco import credit_months, mix_rules, service_layers, staff_usd_per_month
+from gpudash.units import HOURS_PER_MONTH
 
 BEST = 12  # candidates that are paired, one per provider, country and server shape
 BEST_OF_PROVIDER = 6  # and of the cheapest one's provider, so that a fleet in one place is looked for too
@@ -255,8 +255,8 @@ class _Fleet:
         """
         costs, finance = self.costs, self.known.scenario.finance
         months = self.known.scenario.purchase.horizon_months
-        extras = costs.extras[costs.extras_of[base]]
-        stored = extras.usd(months)
+        data = costs.data_of(base)
+        stored = data.usd(months)
         spend: dict[str, float] = {}
         for candidate, usd in ((base, base_usd + stored), (peak, peak_usd)):
             provider = str(self.known.catalogue.offers.provider[costs.rows[candidate]])
@@ -265,12 +265,12 @@ class _Fleet:
         if finance.support_plan is not None:
             fees = (support_usd_per_month(self.known, name, np.array([usd / months])) for name, usd in spend.items())
             support = sum(float(fee[0]) for fee in fees)
-        monthly = support + finance.staff_fte * finance.staff_usd_per_year / MONTHS_PER_YEAR
+        monthly = support + staff_usd_per_month(finance)
         gross = stored + months * monthly + finance.migration_usd
         creditable = gross + base_usd + peak_usd
         if creditable_compute_usd is not None:
             lasting = credit_months(self.known)
-            creditable = creditable_compute_usd + extras.usd(lasting) + lasting * monthly + finance.migration_usd
+            creditable = creditable_compute_usd + data.usd(lasting) + lasting * monthly + finance.migration_usd
         return gross - min(finance.credit_usd, finance.credit_share_fraction * creditable)
 
     def _rules(self, base_servers: int) -> dict:

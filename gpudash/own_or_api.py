@@ -16,8 +16,8 @@ from gpudash.energy import busy_server_hours
 from gpudash.evaluate import Solved, evaluate, solve
 from gpudash.result import Choice
 from gpudash.scenario import Scenario, bounds
-from gpudash.tco import costs_of_layers, service_layers
-from gpudash.units import MONTHS_PER_YEAR, SECONDS_PER_HOUR, TOKENS_PER_MILLION
+from gpudash.tco import costs_of_layers, service_layers, staff_usd_per_month
+from gpudash.units import SECONDS_PER_HOUR, TOKENS_PER_MILLION
 
 _VOLUMES = 49  # traffic levels tried, evenly spread in ratio, before the crossing is narrowed down
 _FACTOR = 10_000.0  # from the scenario's traffic divided by this to multiplied by it
@@ -164,5 +164,4 @@ def _own_usd_per_month(solved: Solved, candidate: int, factor: float) -> float:
     servers = inference_servers(traffic, known.load, sized.requests_per_s[shape], sized.replicas_per_server[shape])
     costs = costs_of_layers(known, offer, service_layers(known, servers))
     finance, months = scenario.finance, scenario.purchase.horizon_months
-    staff = finance.staff_fte * finance.staff_usd_per_year / MONTHS_PER_YEAR
-    return float(costs.compute_usd[0] / months + costs.support_usd_per_month[0] + staff)
+    return float(costs.compute_usd[0] / months + costs.support_usd_per_month[0] + staff_usd_per_month(finance))

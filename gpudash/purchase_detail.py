@@ -193,7 +193,7 @@ def _savings(known, costs: Costs, candidate: int, mix: Plan, bill: Bill) -> tupl
     hours = {kind: float(np.sum(served)) for kind, served in mix.served_hours.items()}
     discount = 1 - float(paid_fraction(known, costs.rows[[candidate]])[0])
     on_demand = list_rate * (1 - discount)
-    placement = costs.extras[costs.extras_of[candidate]].placement
+    placement = costs.data_of(candidate).placement
     tiering = 0.0 if placement is None else placement.saving_fraction
     paid_storage = sum(month.storage_usd for month in bill.months)
     hot_storage = paid_storage / (1 - tiering) if tiering < 1 else paid_storage

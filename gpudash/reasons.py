@@ -3,9 +3,9 @@
 import numpy as np
 
 from gpudash import contracts
+from gpudash.data_costs import stand_in_warnings
 from gpudash.demand import longest_run_hours
 from gpudash.engines import is_measured
-from gpudash.extras import stand_in_warnings
 from gpudash.freshness import asked_range_usd_per_hour, freshness_rules
 from gpudash.result import Choice, Country, Message, Share, Usd
 from gpudash.tco import Costs
@@ -114,7 +114,7 @@ def _winner_warnings(known, winner: Choice, costs: Costs, candidate: int) -> tup
         if winner.purchase_split.get(term) and getattr(offers, f"{term}_origin")[offer] == "derived"
     ]  # fmt: skip
     said.extend(Message.of(f"warnings.derived_{term}", provider=winner.provider) for term in derived)
-    said.extend(stand_in_warnings(costs.extras[costs.extras_of[candidate]], winner.provider))
+    said.extend(stand_in_warnings(costs.data_of(candidate), winner.provider))
     if known.budget_usd_per_month is not None and not winner.within_budget:
         over = winner.monthly_usd - known.budget_usd_per_month
         said.append(Message.of("warnings.over_soft_budget", over=Usd(over)))

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpudash.data_costs import reference_egress_usd_per_gb, reference_storage_usd_per_gb_month
 from gpudash.ecosystem import ecosystem_fit
-from gpudash.extras import reference_egress_usd_per_gb, reference_storage_usd_per_gb_month
 from gpudash.frameworks import (
     FrameworkScores,
     custom_framework,

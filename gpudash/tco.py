@@ -10,14 +10,15 @@ from functools import lru_cache
 import numpy as np
 
 from gpudash.contracts import Taken, held_servers, still_needed
+from gpudash.data_costs import DataCosts, data_costs
 from gpudash.demand import firm_servers, inference_servers, run_hours_per_month
-from gpudash.extras import Extras, extras_of, support_usd_per_month
 from gpudash.finance import npv_usd, tax_usd
 from gpudash.freshness import young_enough_usd_per_hour
 from gpudash.layers import Layers, layers
 from gpudash.purchase_mix import COMMITMENTS, KINDS, Plan, best_mix, plan
 from gpudash.result import Bill, Demand, TcoMonth
 from gpudash.spot import mean_time_between_interruptions_h, spot_rework_fraction
+from gpudash.support import support_usd_per_month
 from gpudash.units import HOURS_PER_MONTH, MONTHS_PER_YEAR
 
 _ROUNDING = 1e-9  # a lower bound must not lie above the cost by rounding
@@ -56,14 +57,18 @@ class Costs:
     compute_usd: np.ndarray
     served_hours: dict[str, np.ndarray]
     unused_commitment_usd: np.ndarray
-    extras: tuple[Extras, ...]
-    extras_of: np.ndarray
+    data: tuple[DataCosts, ...]
+    data_row: np.ndarray
     support_usd_per_month: np.ndarray
     credit_usd: np.ndarray
     tco_usd: np.ndarray
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def data_of(self, candidate: int) -> DataCosts:
+        """What is stored and sent out where the candidate stands."""
+        return self.data[self.data_row[candidate]]
 
     def priced(self) -> "Costs":
         """Only the candidates that can be bought at all."""
@@ -128,24 +133,28 @@ def _beside(known, rows: np.ndarray, compute_usd: np.ndarray, creditable_compute
 
     `creditable_compute_usd` is what of the servers is paid while credits last.
     """
-    extras, extras_row = _extras(known, rows)
+    data, data_row = _data(known, rows)
     months, lasting = known.scenario.purchase.horizon_months, credit_months(known)
-    beside_usd = np.array([extra.usd(months) for extra in extras])[extras_row]
-    support = _support(known, rows, (compute_usd + beside_usd) / months)
+    data_usd = np.array([one.usd(months) for one in data])[data_row]
+    support = _support(known, rows, (compute_usd + data_usd) / months)
     finance = known.scenario.finance
-    staff_usd_per_month = finance.staff_fte * finance.staff_usd_per_year / MONTHS_PER_YEAR
-    monthly = support + staff_usd_per_month
-    gross = compute_usd + beside_usd + monthly * months + finance.migration_usd
+    monthly = support + staff_usd_per_month(finance)
+    gross = compute_usd + data_usd + monthly * months + finance.migration_usd
     creditable = gross
     if lasting is not None:
-        beside_first_usd = np.array([extra.usd(lasting) for extra in extras])[extras_row]
-        creditable = creditable_compute_usd + beside_first_usd + monthly * lasting + finance.migration_usd
+        first_data_usd = np.array([one.usd(lasting) for one in data])[data_row]
+        creditable = creditable_compute_usd + first_data_usd + monthly * lasting + finance.migration_usd
     creditable = np.where(np.isfinite(gross), creditable, 0.0)  # nothing is billed where nothing can be bought
     credit = np.minimum(finance.credit_usd, finance.credit_share_fraction * creditable)
     return {
-        "extras": extras, "extras_of": extras_row, "support_usd_per_month": support, "credit_usd": credit,
+        "data": data, "data_row": data_row, "support_usd_per_month": support, "credit_usd": credit,
         "tco_usd": gross - credit,
     }  # fmt: skip
+
+
+def staff_usd_per_month(finance) -> float:
+    """People who look after rented servers: full-time equivalents × what one costs a year / 12."""
+    return finance.staff_fte * finance.staff_usd_per_year / MONTHS_PER_YEAR
 
 
 def least_costs(known, shapes, sized, rows: np.ndarray) -> Costs:
@@ -199,14 +208,14 @@ def monthly_usd(known, costs: Costs, candidate: int, mix: Plan) -> dict[str, np.
     credit, negative, covers its share of every month's bill until it is used up or ends.
     """
     finance, months = known.scenario.finance, known.scenario.purchase.horizon_months
-    extras = costs.extras[costs.extras_of[candidate]]
+    data = costs.data_of(candidate)
     every = np.ones(months)
     parts = {f"{kind}_usd": np.asarray(mix.usd[kind], dtype=float) for kind in KINDS if kind != "monthly"}
     parts["monthly_usd"] = np.asarray(mix.usd["monthly"], dtype=float)
-    parts["storage_usd"] = extras.storage_usd_per_month
-    parts["egress_usd"] = extras.egress_usd_per_month * every
+    parts["storage_usd"] = data.storage_usd_per_month
+    parts["egress_usd"] = data.egress_usd_per_month * every
     parts["support_usd"] = costs.support_usd_per_month[candidate] * every
-    parts["staff_usd"] = finance.staff_fte * finance.staff_usd_per_year / MONTHS_PER_YEAR * every
+    parts["staff_usd"] = staff_usd_per_month(finance) * every
     parts["one_off_usd"] = np.where(np.arange(months) == 0, finance.migration_usd, 0.0)
     gross = sum(parts.values())
     covered = finance.credit_share_fraction * gross * (np.arange(months) < (credit_months(known) or months))
@@ -358,14 +367,14 @@ def run_layers(known, servers: int, run_hours: float) -> Layers:
     )
 
 
-def _extras(known, rows: np.ndarray) -> tuple[tuple[Extras, ...], np.ndarray]:
+def _data(known, rows: np.ndarray) -> tuple[tuple[DataCosts, ...], np.ndarray]:
     offers = known.catalogue.offers
     places, place_row = np.unique(offers.place_row[rows], return_inverse=True)
     made: dict[tuple[str, str], int] = {}
     keys = [(offers.places[place][0], offers.places[place][2]) for place in places]
     for key in keys:
         made.setdefault(key, len(made))
-    return tuple(extras_of(known, *key) for key in made), np.array([made[key] for key in keys], dtype=int)[place_row]
+    return tuple(data_costs(known, *key) for key in made), np.array([made[key] for key in keys], dtype=int)[place_row]
 
 
 def _support(known, rows: np.ndarray, spend_usd_per_month: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What comes with the GPUs at a provider: storage, traffic out, support; per provider and country."""
+"""What data cost at a provider in one country: stored in its own tiers, and sent out to the internet."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,7 +15,7 @@ INTERNET_EGRESS = ("egress_internet", "egress_vm_internet")
 
 
 @dataclass(frozen=True)
-class Extras:
+class DataCosts:
     """Storage and traffic of one provider in one country; USD per month of month 1 unless the name says otherwise.
 
     `stand_in` names what this provider publishes no price for: the dearest known price stands in, and is said.
@@ -31,28 +31,12 @@ class Extras:
         return float(self.storage_usd_per_month[:months].sum() + self.egress_usd_per_month * months)
 
 
-def extras_of(known, provider: str, country: str) -> Extras:
+def data_costs(known, provider: str, country: str) -> DataCosts:
     """Storage placed in the provider's own tiers and egress by its own prices, in that country where it lists them."""
     placement, storage_known = _placement(known, provider, country)
     egress, egress_known = _egress(known, provider, country)
     stand_in = [name for name, found in (("storage", storage_known), ("egress", egress_known)) if not found]
-    return Extras(placement, _storage_by_month(known, placement), egress, tuple(stand_in))
-
-
-def support_usd_per_month(known, provider: str, spend_usd_per_month):
-    """Fee of the chosen support plan: the larger of its minimum and its share of the spend; 0 where it is not sold."""
-    minimum_usd_per_month, share_fraction = support_fee(known, provider)
-    if share_fraction == 0:  # not 0 x infinity where nothing can be bought
-        return np.full_like(spend_usd_per_month, minimum_usd_per_month)
-    return np.maximum(minimum_usd_per_month, share_fraction * spend_usd_per_month)
-
-
-def support_fee(known, provider: str) -> tuple[float, float]:
-    """The chosen plan's minimum in USD per month and its share of the spend; both 0 where it is not sold."""
-    plan = known.scenario.finance.support_plan
-    found = [row for row in known.catalogue.support_plans if row.provider == provider and row.plan == plan]
-    fees = (found[0].minimum_fee_usd_per_month, found[0].fee_fraction_of_spend) if found else (0.0, 0.0)
-    return tuple(np.nan_to_num(fees).tolist())
+    return DataCosts(placement, _storage_by_month(known, placement), egress, tuple(stand_in))
 
 
 @lru_cache(maxsize=1)
@@ -195,8 +179,9 @@ def _tiered_usd(tiers, amount_gb: float) -> float:
     )
 
 
-def stand_in_warnings(extras: Extras, provider: str) -> tuple[Message, ...]:
-    return tuple(Message.of(f"extras.stand_in_{name}", provider=provider) for name in extras.stand_in)
+def stand_in_warnings(costs: DataCosts, provider: str) -> tuple[Message, ...]:
+    """What another provider's price stands in for."""
+    return tuple(Message.of(f"data_costs.stand_in_{name}", provider=provider) for name in costs.stand_in)
 
 
 REFERENCE_EGRESS_GB = 1000  # the amount at which providers' traffic prices are compared
