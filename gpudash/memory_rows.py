@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpudash.bands import band_factor
+from gpudash.batch_rows import Predictions
 from gpudash.errors import GpudashError
 from gpudash.memory_setups import SetUp, read_set_ups
 from gpudash.model import read_parameters
@@ -23,16 +24,6 @@ class Fits:
     because: tuple[Message, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Measurements:
-    """Per row: the gigabytes a publisher would measure with a band; NaN where `because` says why not."""
-
-    predicted: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    because: tuple[Message | None, ...]
-
-
 def fit_rows(columns: dict[str, list[str]], hardware) -> Fits:
     """Whether each row (columns of data/measured/deployments.csv, text cells) fits its GPUs.
 
@@ -47,14 +38,13 @@ def fit_rows(columns: dict[str, list[str]], hardware) -> Fits:
     return Fits(tuple(words), needed, tuple(because))
 
 
-def memory_rows(columns: dict[str, list[str]], hardware, *, level: float = 0.9) -> Measurements:
-    """What each row (columns of data/measured/memory.csv, text cells) would measure, with the band of that level."""
+def memory_rows(columns: dict[str, list[str]], hardware, *, level: float = 0.9) -> Predictions:
+    """Gigabytes that each row (columns of data/measured/memory.csv, text cells) would measure, with that band."""
     unstated = read_parameters()["unstated"]["measured_context_tokens"]
     rows = read_set_ups(columns, hardware, unstated_context_tokens=unstated)
     predicted, because = by_set_up(rows, measured_gb)
     sigma = [residual_sigma_log(band_class(set_up)) if set_up else np.nan for set_up in rows.set_up]
-    factor = band_factor(np.array(sigma), level)
-    return Measurements(predicted, predicted / factor, predicted * factor, tuple(because))
+    return Predictions.of(predicted, band_factor(np.array(sigma), level), because)
 
 
 def needed_per_gpu_gb(set_up: SetUp, context_tokens, batch_size):
@@ -182,9 +172,7 @@ def _judged(set_up: SetUp, needed_gb: float, hardware) -> tuple[str, Message]:
     gpu = hardware.names[set_up.gpu]
     if not np.isfinite(usable):
         return "", Message.of("memory.card_unknown", gpu=gpu)
-    residuals = (
-        band_class(set_up) if set_up.method else "allocated"
-    )  # the weights are known even if the geometry is not
+    residuals = band_class(set_up) if set_up.method else "allocated"  # weights are known where the geometry is not
     highest_gb = needed_gb * band_factor(residual_sigma_log(residuals))
     word = "does_not_fit" if needed_gb > usable else "tight" if highest_gb > usable else "fits"
     return word, Message.of(f"memory.{word}", needed=float(needed_gb), usable=usable, gpus=set_up.gpu_count, gpu=gpu)

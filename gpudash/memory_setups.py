@@ -10,10 +10,18 @@ from functools import lru_cache
 
 import numpy as np
 
+from gpudash.batch_rows import (
+    check_counts,
+    finite,
+    named_columns,
+    numbers_or,
+    reason_of,
+    row_gpu,
+    row_model,
+)
 from gpudash.errors import GpudashError
-from gpudash.model import Model, custom_model, load_model, load_precision, read_parameters
+from gpudash.model import Model, load_precision, read_parameters
 from gpudash.result import Message
-from gpudash.row_cells import check_counts, finite, numbers_or
 from gpudash.training_memory import adapter_params_b
 from gpudash.units import PARAMS_PER_B
 
@@ -113,23 +121,18 @@ class SetUps:
 
 def read_set_ups(columns: dict[str, list[str]], hardware, *, unstated_context_tokens: int) -> SetUps:
     """Rows of text cells as set-ups; a blank context takes the given value, a blank batch is one request."""
-    count = len(next(iter(columns.values()), []))
-    blank = [""] * count
-    cells = {name: _column(columns, name, blank) for name in (*_CELLS, "context_tokens", "batch_size")}
-    words = [" ".join(row) for row in zip(*(columns.get(name, blank) for name in _WORDS))] if count else []
-    kinds = columns.get("memory_kind", blank)
+    cells = named_columns(columns, (*_CELLS, *_WORDS, "context_tokens", "batch_size"), _HEADINGS)
+    words = [" ".join(row) for row in zip(*(cells[name] for name in _WORDS))]
+    kinds = cells["memory_kind"]
     set_ups, because = [], []
     for index, row in enumerate(zip(*(cells[name] for name in _CELLS))):
         try:
             check_counts(*(cells[name][index] for name in _COUNTS))
             set_ups.append(_set_up(hardware, row, words[index], kinds[index]))
             because.append(None)
-        except GpudashError as error:
+        except (GpudashError, ValueError) as error:
             set_ups.append(None)
-            because.append(Message.of(error.code, **error.values))
-        except ValueError as error:
-            set_ups.append(None)
-            because.append(Message.of("memory.unreadable_row", cell=str(error)))
+            because.append(reason_of(error))
     engines = [set_up.engine if set_up else Engine() for set_up in set_ups]
     contexts = [engine.context_tokens or unstated_context_tokens for engine in engines]
     context = numbers_or(cells["context_tokens"], contexts)
@@ -137,16 +140,12 @@ def read_set_ups(columns: dict[str, list[str]], hardware, *, unstated_context_to
     return SetUps(set_ups, context, batch, because)
 
 
-def _column(columns, name: str, blank: list[str]) -> list[str]:
-    return next((columns[heading] for heading in (name, *_HEADINGS.get(name, ())) if heading in columns), blank)
-
-
 @lru_cache(maxsize=16384)
 def _set_up(hardware, row: tuple[str, ...], words: str, memory_kind: str) -> SetUp:
     cells = dict(zip(_CELLS, row))
     text = f"{cells['task']} {words}"
     method = _method(cells["task"], cells["weight_precision"])
-    model = _known_model(cells["model"], *(cells[name] for name in _GEOMETRY))
+    model = row_model(cells["model"], {name: cells[name] for name in _GEOMETRY})
     engine = _engine(cells["engine"], "training" if method else "serving")
     weights = _precision_name(cells["weight_precision"] or model.published_precision or "bf16")
     gpu_count = int(finite(cells["gpu_count"] or "1"))
@@ -160,7 +159,7 @@ def _set_up(hardware, row: tuple[str, ...], words: str, memory_kind: str) -> Set
         kv_precision=_kv_precision(cells["kv_precision"], weights, words),
         kv_layout="expanded" if "full heads" in text else "latent",
         method=method,
-        gpu=_gpu_row(hardware, cells["gpu"]) if cells["gpu"] else None,
+        gpu=row_gpu(hardware, cells["gpu"]) if cells["gpu"] else None,
         gpu_count=gpu_count,
         **layout,
         engine=engine,
@@ -188,27 +187,6 @@ def _method(task: str, weights: str) -> str | None:
     return "full" if _WHOLE.search(task) else None
 
 
-def _known_model(name: str, *cells: str) -> Model:
-    """The model of a row: its own geometry where given, else the preset's, else estimated from the parameters."""
-    given = {field: finite(cell) for field, cell in zip(_GEOMETRY, cells) if cell}
-    given |= {field: round(given[field]) for field in _GEOMETRY[2:] if field in given}
-    preset = _preset(name)
-    if isinstance(preset, Model):
-        return preset.with_overrides(**given)
-    if not given:
-        raise GpudashError(preset.code, **preset.values)
-    return custom_model(name=name, **given)
-
-
-@lru_cache(maxsize=4096)
-def _preset(name: str) -> Model | GpudashError:
-    """The preset of that name, or why there is none: looking for the nearest names takes milliseconds."""
-    try:
-        return load_model(name)
-    except GpudashError as error:
-        return error
-
-
 @lru_cache(maxsize=256)
 def _precision_name(name: str) -> str:
     return load_precision(name).name
@@ -222,10 +200,6 @@ def _engine(name: str, purpose: str) -> Engine:
     rules = read_parameters()["engines"][purpose]
     rule = next(rule for rule in rules if rule["contains"] in name.lower())
     return Engine(**{key: value for key, value in rule.items() if key not in ("contains", "source")})
-
-
-def _gpu_row(hardware, name: str) -> int:
-    return hardware.index(re.sub(r"\s*\(.*\)$", "", name))
 
 
 def _layout(cells, text: str, gpu_count: int, method: str | None) -> dict[str, int]:

@@ -1,32 +1,46 @@
 """Predictions for a table of set-ups, one per row: `speed-batch`, the fit and the accuracy report read rows alike."""
 
-import re
 from dataclasses import dataclass, fields
 from functools import lru_cache
 
 import numpy as np
 
 from gpudash.bands import band_factor
+from gpudash.batch_rows import (
+    Predictions,
+    check_counts,
+    named_columns,
+    numbers_or,
+    reason_of,
+    row_count,
+    row_gpu,
+    row_model,
+    speed_reasons,
+    where_readable,
+)
 from gpudash.engines import EngineParameters, engine_name, engine_of_year, engine_parameters
 from gpudash.errors import GpudashError
-from gpudash.model import custom_model, load_model, load_precision
+from gpudash.model import load_precision
 from gpudash.result import Message
-from gpudash.row_cells import check_counts, finite, numbers_or
 from gpudash.speed import Cards, Transformer, decode_step_s, inference_speed, prefill_s
 from gpudash.tables import DATA, read_yaml
 from gpudash.units import BYTES_PER_GB, MS_PER_S
 
 # Other headings under which the same column is published.
 _HEADINGS = {
-    "layers": "n_layers",
-    "heads": "n_heads",
-    "kv_heads": "n_kv_heads",
-    "weight_precision": "precision",
-    "context_tokens": "input_tokens",
-    "batch_size": "batch_or_concurrency",
+    "layers": ("n_layers",),
+    "heads": ("n_heads",),
+    "kv_heads": ("n_kv_heads",),
+    "weight_precision": ("precision",),
+    "context_tokens": ("input_tokens",),
+    "batch_size": ("batch_or_concurrency",),
 }
 _GEOMETRY = ("params_b", "active_params_b", "layers", "hidden", "heads", "kv_heads", "head_dim")
-_COUNTS = _GEOMETRY[2:]
+_LOAD = ("context_tokens", "output_tokens", "batch_size")
+_NEEDED = (
+    *("model", *_GEOMETRY, "weight_precision", "kv_precision", "gpu", "gpu_count", "parallelism", "engine", "phase"),
+    *(*_LOAD, "as_of"),
+)
 PHASES = ("end_to_end", "decode", "prefill", "prefill_latency")
 
 
@@ -64,32 +78,17 @@ class SetUps:
         return _map_columns(self, lambda column: _taken(column, chosen))
 
 
-@dataclass(frozen=True)
-class Predictions:
-    """What a row should measure, and the 90 % band; NaN where `because` says why not.
-
-    Output tokens/s, or prompt tokens/s in rows of phase `prefill`, or milliseconds in rows of phase `prefill_latency`.
-    """
-
-    predicted: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    because: tuple[Message | None, ...]
-
-
 def predict_rows(columns: dict[str, list[str]], hardware) -> Predictions:
-    """Predicted speed of every row of a table with the columns of data/measured/inference.csv (text cells)."""
+    """Predicted speed of every row of a table with the columns of data/measured/inference.csv (text cells).
+
+    In output tokens/s, in rows of phase `prefill` prompt tokens/s, of phase `prefill_latency` milliseconds.
+    """
     set_ups = read_set_ups(columns, hardware)
     parameters = set_ups.parameters()
     with np.errstate(invalid="ignore", over="ignore"):  # rows without a prediction are NaN all the way
         predicted = predict(set_ups, parameters)
     sigma = row_sigma_log(set_ups, parameters)
-    factor = band_factor(sigma)
-    unpublished = Message.of("speed.unpublished_figures_row")
-    because = tuple(
-        reason or (None if np.isfinite(value) else unpublished) for reason, value in zip(set_ups.because, predicted)
-    )
-    return Predictions(predicted, predicted / factor, predicted * factor, because)
+    return Predictions.of(predicted, band_factor(sigma), speed_reasons(set_ups.because, predicted))
 
 
 def row_sigma_log(set_ups: SetUps, parameters: EngineParameters) -> np.ndarray:
@@ -145,8 +144,8 @@ def _largest_batch(set_ups: SetUps):
 
 def read_set_ups(columns: dict[str, list[str]], hardware) -> SetUps:
     """Rows of text cells as columns of numbers; what is blank is taken from the model's preset, else estimated."""
-    count = len(next(iter(columns.values()), []))
-    cells = {name: columns.get(name) or columns.get(_HEADINGS.get(name, ""), [""] * count) for name in _needed()}
+    count = row_count(columns)
+    cells = named_columns(columns, _NEEDED, _HEADINGS)
     because: list[Message | None] = [None] * count
     transformers, rows, engines, compute_bits = [], [], [], []
     for index in range(count):
@@ -156,7 +155,7 @@ def read_set_ups(columns: dict[str, list[str]], hardware) -> SetUps:
             transformer = _transformer(
                 *(row[name] for name in ("model", *_GEOMETRY, "weight_precision", "kv_precision"))
             )
-            gpu = _gpu_row(hardware, row["gpu"])
+            gpu = row_gpu(hardware, row["gpu"])
             engine = engine_of_year(engine_name(row["engine"] or "unknown"), str(hardware.vendor[gpu]), row["as_of"])
         except (GpudashError, ValueError) as error:
             because[index] = reason_of(error)
@@ -190,14 +189,6 @@ def read_set_ups(columns: dict[str, list[str]], hardware) -> SetUps:
     )
 
 
-_LOAD = ("context_tokens", "output_tokens", "batch_size")
-
-
-def _needed():
-    where = ("gpu", "gpu_count", "parallelism", "engine", "phase")
-    return ("model", *_GEOMETRY, "weight_precision", "kv_precision", *where, *_LOAD, "as_of")
-
-
 def _check_load(row: dict[str, str]) -> None:
     check_counts(row["gpu_count"], row["batch_size"])
     check_counts(row["context_tokens"], row["output_tokens"], lowest=0)  # only decode, or only prefill, was timed
@@ -205,38 +196,15 @@ def _check_load(row: dict[str, str]) -> None:
         raise GpudashError("speed.unknown_phase", phase=row["phase"], allowed=", ".join(PHASES))
 
 
-def where_readable(cells, because) -> list[str]:
-    """The cells of the rows that can be read; those of the others count as blank, so that no formula meets them."""
-    return ["" if reason else cell for cell, reason in zip(cells, because)]
-
-
 @lru_cache(maxsize=4096)
 def _transformer(model: str, *cells: str) -> Transformer:
-    """The model of a row: its own geometry where given, else the preset's, else estimated from the parameters."""
     *geometry, weight_precision, kv_precision = cells
-    given = {name: finite(cell) for name, cell in zip(_GEOMETRY, geometry) if cell}
-    given |= {name: round(given[name]) for name in _COUNTS if name in given}
-    try:
-        known = load_model(model).with_overrides(**given)
-    except GpudashError:
-        if not given:
-            raise
-        known = custom_model(**given)
+    known = row_model(model, dict(zip(_GEOMETRY, geometry)))
     weights = weight_precision or known.published_precision or "bf16"
     return Transformer.of(known, load_precision(weights).name, load_precision(kv_precision or "bf16").name)
 
 
 _BLANK = Transformer(*([np.nan] * 8), compute_bits=16)
-
-
-def _gpu_row(hardware, name: str) -> int:
-    return hardware.index(re.sub(r"\s*\(.*\)$", "", name))
-
-
-def reason_of(error: Exception) -> Message:
-    if isinstance(error, GpudashError):
-        return Message.of(error.code, **error.values)
-    return Message.of("speed.unreadable_row", cell=str(error))
 
 
 @lru_cache(maxsize=1)

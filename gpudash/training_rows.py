@@ -6,15 +6,25 @@ from functools import lru_cache
 import numpy as np
 
 from gpudash.bands import band_factor
+from gpudash.batch_rows import (
+    Predictions,
+    check_counts,
+    named_columns,
+    numbers_or,
+    reason_of,
+    row_count,
+    row_gpu,
+    row_model,
+    speed_reasons,
+    where_readable,
+)
 from gpudash.errors import GpudashError
-from gpudash.model import custom_model, load_model, load_precision
+from gpudash.model import load_precision
 from gpudash.result import Message
-from gpudash.row_cells import check_counts, finite, numbers_or
 from gpudash.speed import Cards, require_transformer
-from gpudash.speed_rows import Predictions, reason_of, where_readable
 from gpudash.training_speed import TrainingWork, mfu_fraction, training_sigma_log
 
-_HEADINGS = {"sequence_tokens": "seq_len", "method": "task", "recomputation": "activation_checkpointing"}
+_HEADINGS = {"sequence_tokens": ("seq_len",), "method": ("task",), "recomputation": ("activation_checkpointing",)}
 _METHODS = {"full fine-tune": "full", "sft": "full", "full": "full", "lora": "lora", "qlora": "qlora"}
 _RECOMPUTED = ("full", "true")
 _NEEDED = (
@@ -48,23 +58,18 @@ def predict_training_rows(columns: dict[str, list[str]], hardware) -> Prediction
     predicted = runs.peak_tflops * mfu / runs.work.tflop_per_token()
     predicted = np.where([reason is None for reason in runs.because], predicted, np.nan)
     factor = band_factor(training_sigma_log(runs.gpu))
-    unpublished = Message.of("speed.unpublished_figures_row")
-    because = tuple(
-        reason or (None if np.isfinite(value) else unpublished) for reason, value in zip(runs.because, predicted)
-    )
-    return Predictions(predicted, predicted / factor, predicted * factor, because)
+    return Predictions.of(predicted, factor, speed_reasons(runs.because, predicted))
 
 
 def read_runs(columns: dict[str, list[str]], hardware) -> Runs:
     """Rows of text cells as columns of numbers; geometry comes from the preset, else from the parameter count."""
-    count = len(next(iter(columns.values()), []))
-    cells = {name: columns.get(name) or columns.get(_HEADINGS.get(name, ""), [""] * count) for name in _NEEDED}
+    cells = named_columns(columns, _NEEDED, _HEADINGS)
     models, rows, bits, because = [], [], [], []
-    for index in range(count):
+    for index in range(row_count(columns)):
         row = {name: column[index] for name, column in cells.items()}
         try:
             check_counts(*(row[name] for name in _COUNTS))
-            read = _geometry(row["model"], row["params_b"], row["active_params_b"]), hardware.index(row["gpu"])
+            read = _geometry(row["model"], row["params_b"], row["active_params_b"]), row_gpu(hardware, row["gpu"])
             read = (*read, _compute_bits(row["precision"]))
             because.append(None)
         except (GpudashError, ValueError) as error:
@@ -117,13 +122,7 @@ def _compute_bits(precision: str) -> int:
 
 @lru_cache(maxsize=4096)
 def _geometry(name: str, params_b: str, active_params_b: str) -> tuple[float, float, float, float]:
-    given = {"params_b": params_b, "active_params_b": active_params_b}
-    given = {field: finite(cell) for field, cell in given.items() if cell}
-    try:
-        model = load_model(name).with_overrides(**given)
-    except GpudashError:
-        if not given:
-            raise
-        model = custom_model(**given)
+    """Total and active parameters (billions), layers, and heads × head_dim of a row's model."""
+    model = row_model(name, {"params_b": params_b, "active_params_b": active_params_b})
     require_transformer(model)
     return model.params_b, model.active_params_b, model.layers, model.heads * model.head_dim
