@@ -99,12 +99,12 @@ def assume(scenario: Scenario, catalogue: Catalogue) -> Known:
     work, finance, budget = scenario.workload, scenario.finance, scenario.budget
     latency_counts = work.kind == "inference"
     output_tokens = work.output_tokens if model.family == "language" else 0
+    amount_usd = budget.amount and catalogue.rate(budget.currency).usd(budget.amount)
     warnings = [*_own_sheet_warnings(scenario, catalogue), *_struck_out_warnings(scenario, catalogue)]
     if work.output_tokens and model.family == "encoder":
         warnings.append(Message.of("sizing.encoder_output", title=model.title, tokens=work.output_tokens))
     if work.long_context_tokens is not None and scenario.traffic.long_prompts_fraction > 0:
         warnings.append(Message.of("prompt_routing.not_in_answer", tokens=work.context_tokens))
-    per_month = {"month": 1, "year": MONTHS_PER_YEAR, "horizon": scenario.purchase.horizon_months}[budget.per]
     return Known(
         scenario=scenario,
         catalogue=with_savings_plans(catalogue, scenario),
@@ -115,10 +115,16 @@ def assume(scenario: Scenario, catalogue: Catalogue) -> Known:
         ttft_ms=work.ttft_ms if latency_counts else None,
         tpot_ms=work.tpot_ms if latency_counts and output_tokens else None,
         units_per_usd=finance.units_per_usd or catalogue.rate(finance.currency).units_per_usd,
-        budget_usd_per_month=budget.amount and catalogue.rate(budget.currency).usd(budget.amount) / per_month,
+        budget_usd_per_month=budget.amount
+        and catalogue.rate(budget.currency).usd(budget.amount) / budget_months(scenario),
         countries=_countries(scenario, catalogue),
         warnings=tuple(warnings),
     )
+
+
+def budget_months(scenario: Scenario) -> int:
+    """The months that the budget's amount is for."""
+    return {"month": 1, "year": MONTHS_PER_YEAR, "horizon": scenario.purchase.horizon_months}[scenario.budget.per]
 
 
 def _usual_precision(work, model: Model) -> str:

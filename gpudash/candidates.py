@@ -11,7 +11,8 @@ from gpudash.model import load_precision
 from gpudash.offers import named
 from gpudash.quotas import exceeded, place_of
 from gpudash.result import Country, Message, Rejected, Share, Usd
-from gpudash.sizing import Shapes, Sized, parameters
+from gpudash.sizing import Shapes, Sized
+from gpudash.tables import sourced_values
 
 GATES = ("residency", "provider", "requirements", "memory", "latency", "price", "budget")
 
@@ -337,7 +338,7 @@ def _precision(check, known, shapes: Shapes, gpu) -> None:
 
 def _bf16_training(check, known, shapes: Shapes, gpu) -> None:
     """Runs in bf16 need bf16 arithmetic: a run, unlike serving, does not fall back to fp16 by itself."""
-    least = parameters()["bf16_training_compute_capability"]["value"]
+    least = sourced_values("sizing_parameters")["bf16_training_compute_capability"]
     too_old = known.catalogue.hardware.compute_capability[shapes.gpu_row] < least
     title = load_precision(known.training_precision).title
     check(

@@ -14,7 +14,7 @@ from gpudash.assumptions import Known, assume
 from gpudash.catalogue import Catalogue
 from gpudash.errors import GpudashError
 from gpudash.evaluate import Fitted, fit, limit, price, ranked_offers
-from gpudash.levers import Lever, Question, levers, rules, server_name
+from gpudash.levers import Lever, Question, flip_rules, levers, server_name
 from gpudash.offers import offer_id
 from gpudash.result import Message, Share, Usd
 from gpudash.scenario import Scenario
@@ -211,7 +211,7 @@ def _narrowed(answers: Answers, lever: Lever, same: float, other: float, row: in
     """The first value with another answer, and who is recommended there; it lies after `same` and not after `other`."""
     while True:
         middle = round((same + other) / 2) if lever.is_whole else (same + other) / 2
-        narrow = abs(other - same) <= (1 if lever.is_whole else rules()["precision_fraction"] * abs(other))
+        narrow = abs(other - same) <= (1 if lever.is_whole else flip_rules()["precision_fraction"] * abs(other))
         if narrow or middle in (same, other):
             return other, row
         found = answers(lever, middle)

@@ -1,18 +1,17 @@
 """How far a price can be trusted: its age, who quotes it, and whether its own provider has raised it since."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from gpudash.records import WAYS
-from gpudash.tables import DATA, read_yaml
+from gpudash.tables import sourced_values
 
 
-@lru_cache(maxsize=1)
-def freshness_rules() -> dict[str, float]:
+def freshness_rules() -> Mapping[str, float]:
     """Limits and factors of data/certainty.yaml by name."""
-    return {name: rule["value"] for name, rule in read_yaml(DATA / "certainty.yaml").items()}
+    return sourced_values("certainty")
 
 
 def certainty(offers, rows, served_hours, speed_low):

@@ -6,20 +6,21 @@ from functools import lru_cache
 
 import numpy as np
 
+from gpudash.assumptions import budget_months
 from gpudash.catalogue import Catalogue
 from gpudash.hardware import read_only
 from gpudash.offers import Offers
 from gpudash.purchase_mix import COMMITMENTS, KINDS
-from gpudash.scenario import ProviderDiscount, Scenario, bounds
+from gpudash.scenario import MOST_DISCOUNT_FRACTION, ProviderDiscount, Scenario, bounds
 from gpudash.tables import DATA, read_yaml
 
 ABOVE, BELOW = "above", "below"
 DISCOUNTS = "purchase.negotiated_discounts"
-MOST_DISCOUNT_FRACTION = 0.95  # the bound of a negotiated discount in the Scenario
 
 
 @lru_cache(maxsize=1)
-def rules() -> dict:
+def flip_rules() -> dict:
+    """Which numbers are moved, how, and what has to be worked out again: data/flips.yaml."""
     return read_yaml(DATA / "flips.yaml")
 
 
@@ -60,7 +61,7 @@ class Lever:
         """The values to try one way, nearest first, within the bounds; the search narrows down between two of them."""
         sign = 1 if direction == ABOVE else -1
         found: list[float] = []
-        for step in rules()["steps"][self.steps]:
+        for step in flip_rules()["steps"][self.steps]:
             moved = self.start * step**sign if self.steps == "ratio" else self.start + sign * step
             moved = min(max(moved, self.low), self.high)
             if self.is_whole:
@@ -78,10 +79,10 @@ def levers(solved, ranked: np.ndarray) -> tuple[Lever, ...]:
     kind = known.scenario.workload.kind
     inputs = [
         _input_lever(path, row, asked, solved, ranked)
-        for path, row in rules()["inputs"].items()
+        for path, row in flip_rules()["inputs"].items()
         if kind in row["kinds"]
     ]
-    prices = [_price_lever(name, row, asked, solved, ranked) for name, row in rules()["prices"].items()]
+    prices = [_price_lever(name, row, asked, solved, ranked) for name, row in flip_rules()["prices"].items()]
     return tuple(
         lever for lever in (*inputs, *prices) if lever is not None and any(map(lever.values, lever.directions))
     )
@@ -125,7 +126,7 @@ def _start(path: str, solved, ranked) -> float | None:
         "workload.tpot_ms": known.tpot_ms,
     }
     start = worked.get(path, value)
-    return None if start == 0 and rules()["inputs"][path]["steps"] == "ratio" else start
+    return None if start == 0 and flip_rules()["inputs"][path]["steps"] == "ratio" else start
 
 
 def _budget(solved, ranked) -> float | None:
@@ -133,8 +134,8 @@ def _budget(solved, ranked) -> float | None:
     known, budget = solved.known, solved.known.scenario.budget
     if not len(ranked) or not budget.hard:
         return None
-    months = {"month": 1, "year": 12, "horizon": known.scenario.purchase.horizon_months}[budget.per]
-    usd = solved.costs.tco_usd[solved.costs.rows == ranked[0]][0] / known.scenario.purchase.horizon_months * months
+    horizon_months = known.scenario.purchase.horizon_months
+    usd = solved.costs.tco_usd[solved.costs.rows == ranked[0]][0] / horizon_months * budget_months(known.scenario)
     return float(usd * known.catalogue.rate(budget.currency).units_per_usd)
 
 

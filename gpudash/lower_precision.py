@@ -9,7 +9,7 @@ from gpudash.evaluate import Fitted, Solved, fit, limit
 from gpudash.model import load_precision
 from gpudash.recommendation import order, rank
 from gpudash.result import Choice, Result
-from gpudash.sizing import parameters
+from gpudash.tables import sourced_values
 from gpudash.tco import least_costs, total_costs
 
 PRICED_FIRST = 12  # candidates priced in full before it is known who else could be the cheapest
@@ -31,7 +31,7 @@ def lower_precision(result: Result) -> tuple[LowerPrecision, ...]:
     """
     known, winner = assume(result.scenario, result.catalogue), result.recommendation
     bits = load_precision(known.weight_precision).bits
-    names = parameters().get(f"lower_precisions_of_{bits:g}_bit", {"value": ()})["value"]
+    names = sourced_values("sizing_parameters").get(f"lower_precisions_of_{bits:g}_bit", ())
     if known.is_training or known.counts_samples:
         return ()
     found = []

@@ -12,7 +12,7 @@ from gpudash.catalogue import load_catalogue
 from gpudash.engines import engine_name
 from gpudash.model import load_precision
 from gpudash.speed_rows import predict_rows
-from gpudash.tables import DATA, numbers, read_columns, read_yaml
+from gpudash.tables import DATA, numbers, read_columns, sourced_values
 
 INFERENCE = DATA / "measured" / "inference.csv"
 SAMPLES = DATA / "measured" / "vision.csv"
@@ -67,11 +67,6 @@ def _results() -> _Results:
     return _Results(text, logs, np.array(text["gpu"]), np.array(text["engine"]))
 
 
-@lru_cache(maxsize=1)
-def _distance_weights() -> dict[str, float]:
-    return read_yaml(DATA / "speed_parameters.yaml")["measured_distance_weights"]["value"]
-
-
 def nearest_measured(
     model,
     gpu: str,
@@ -90,7 +85,7 @@ def nearest_measured(
     batch and lengths, plus a fixed weight for another card and for another engine (data/speed_parameters.yaml). A
     figure that the source does not print counts as a ratio of e.
     """
-    results, weights = _results(), _distance_weights()
+    results, weights = _results(), sourced_values("speed_parameters")["measured_distance_weights"]
     asked = {
         "params_b": model.params_b,
         "active_params_b": model.active_params_b,

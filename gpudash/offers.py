@@ -13,6 +13,7 @@ from gpudash.errors import GpudashError
 from gpudash.freshness import freshness_rules
 from gpudash.hardware import Hardware, read_only
 from gpudash.records import (
+    TERM_MONTHS,
     WAYS,
     Commitment,
     ExchangeRate,
@@ -26,7 +27,6 @@ from gpudash.records import (
 from gpudash.result import Message
 from gpudash.units import HOURS_PER_MONTH
 
-_DERIVED = {"monthly": 1, "reserved_1y": 12, "reserved_3y": 36}
 OWN_DATES = WAYS[1:]  # whose price may have a source and date of its own
 
 
@@ -112,7 +112,7 @@ class Offers:
 
     def origin_of(self, way: str) -> np.ndarray:
         """`catalogue` or `derived` (a discount off the on-demand price); blank where a commitment is unpriced."""
-        return getattr(self, f"{way}_origin") if way in _DERIVED else np.full(len(self), "catalogue", object)
+        return getattr(self, f"{way}_origin") if way in TERM_MONTHS else np.full(len(self), "catalogue", object)
 
     def source_of(self, way: str) -> np.ndarray:
         """Where the price of one way of buying was read; blank where unpriced."""
@@ -276,7 +276,7 @@ def _committed(cells, on_demand, listed, commitments) -> dict[str, np.ndarray]:
     usable = [row for row in commitments if row.applies and row.base == "on_demand"]
     servers = list(zip(cells["provider"], cells["currency"], cells["gpu"]))
     columns = {}
-    for kind, term_months in _DERIVED.items():
+    for kind, term_months in TERM_MONTHS.items():
         price = listed[kind].copy()
         origin = np.where(np.isnan(price), "", "catalogue").astype(object)
         source, as_of = _own_dates(cells, kind, price).values()

@@ -4,9 +4,8 @@ import numpy as np
 
 from gpudash.candidates import GATES
 from gpudash.demand import peak_to_mean
+from gpudash.records import TERM_MONTHS
 from gpudash.tree import Path, load_tree, tree_names, walk
-
-_TERM_MONTHS = {"monthly": 1, "reserved_1y": 12, "reserved_3y": 36}
 
 
 def walk_trees(known, gates, costs, winner_offer: int | None) -> dict[str, Path]:
@@ -30,7 +29,7 @@ def tree_facts(known) -> dict[str, float | str | bool]:
         "framework": scenario.requirements.framework,
         "residency": bool(known.countries),
         "horizon_months": float(scenario.purchase.horizon_months),
-        "longest_commitment_months": float(max((_TERM_MONTHS[term] for term in scenario.purchase.terms), default=0)),
+        "longest_commitment_months": float(max((TERM_MONTHS[term] for term in scenario.purchase.terms), default=0)),
         "core_metric": core_metric,
         "measured_loads": 0.0,  # nobody can enter a benchmark of their own yet
     }

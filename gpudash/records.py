@@ -19,9 +19,11 @@ from typing import Literal, NewType, get_args, get_type_hints
 from gpudash.errors import GpudashError
 from gpudash.result import Message
 from gpudash.tables import read_columns
+from gpudash.units import MONTHS_PER_YEAR
 
 Price = NewType("Price", float)
 WAYS = ("on_demand", "spot", "monthly", "reserved_1y", "reserved_3y")  # of buying
+TERM_MONTHS = {"monthly": 1, "reserved_1y": MONTHS_PER_YEAR, "reserved_3y": 3 * MONTHS_PER_YEAR}
 OfferKind = Literal["hyperscaler", "specialist", "marketplace", "reseller"]
 _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from hashlib import sha256
 
 from gpudash.brief import Brief
-from gpudash.roadmap import commitments, reviews, stages, value
+from gpudash.roadmap import commitments, reviews, roadmap_rule, stages
 
 _LINE_BYTES = 75  # RFC 5545, section 3.1
 
@@ -32,12 +32,12 @@ def _events(brief: Brief) -> list[_Event]:
     result, text, found = brief.result, brief.text, []
     for stage in stages(result):
         found.append(_Event(stage.starts, text("renewals.stage_starts", stage=text(f"brief.stage_{stage.name}"))))
-    notice = value("renewal_notice_days")
+    notice = roadmap_rule("renewal_notice_days")
     for item in commitments(result):
         said = {"servers": item.servers, "way": text(f"common.way.{item.kind}")}
         if item.kind == "monthly":
-            found.append(_Event(item.starts, text("renewals.subscription", **said), value("monthly_notice_days"), 1,
-                                _months_between(item.starts, item.ends)))  # fmt: skip
+            title, months = text("renewals.subscription", **said), _months_between(item.starts, item.ends)
+            found.append(_Event(item.starts, title, roadmap_rule("monthly_notice_days"), every_months=1, times=months))
             continue
         found.append(_Event(item.ends, text("renewals.renewal", **said), notice))
         reminder = text("renewals.reminder", days=notice, ends=text.date(item.ends.isoformat()), **said)

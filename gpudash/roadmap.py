@@ -5,18 +5,17 @@ Dates count from the price snapshot, not from today, so that the same link gives
 
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import lru_cache
-from typing import Any
+from functools import cache
 
 import numpy as np
 
+from gpudash.records import TERM_MONTHS
 from gpudash.result import Choice, Message, Result, Usd
-from gpudash.tables import DATA, read_yaml
+from gpudash.tables import DATA, read_yaml, sourced_values
 from gpudash.units import HOURS_PER_DAY, MONTHS_PER_YEAR
 
 STAGES = ("pilot", "migrate", "commit")
 TRAINING = ("training", "fine_tuning")
-TERM_MONTHS = {"reserved_3y": 3 * MONTHS_PER_YEAR, "reserved_1y": MONTHS_PER_YEAR, "monthly": 1}
 _DAYS_PER_WEEK = 7
 
 
@@ -54,13 +53,14 @@ class Commitment:
     ends: date
 
 
-@lru_cache(maxsize=1)
-def parameters() -> dict[str, dict[str, Any]]:
-    return read_yaml(DATA / "brief" / "roadmap.yaml")
+def roadmap_rule(name: str):
+    """A number of data/brief/roadmap.yaml, its unit in the name."""
+    return sourced_values("brief/roadmap")[name]
 
 
-def value(name: str):
-    return parameters()[name]["value"]
+@cache
+def _source(name: str) -> str:
+    return read_yaml(DATA / "brief" / "roadmap.yaml")[name]["source"]
 
 
 def first_day(result: Result) -> date:
@@ -71,7 +71,7 @@ def first_day(result: Result) -> date:
 
 def horizon_starts(result: Result) -> date:
     """The first day of month 1 of the bill: when the last stage ends and commitments begin."""
-    return first_day(result) + timedelta(days=sum(value(f"{name}_days") for name in STAGES))
+    return first_day(result) + timedelta(days=sum(roadmap_rule(f"{name}_days") for name in STAGES))
 
 
 def stages(result: Result) -> tuple[Stage, ...]:
@@ -82,16 +82,16 @@ def stages(result: Result) -> tuple[Stage, ...]:
     tasks = {"pilot": _pilot(choice, result), "migrate": _migrate(choice, result), "commit": _commit(result)}
     made, starts = [], first_day(result)
     for name in STAGES:
-        ends = starts + timedelta(days=value(f"{name}_days"))
+        ends = starts + timedelta(days=roadmap_rule(f"{name}_days"))
         made.append(Stage(name, starts, ends, tasks[name], Message.of(f"brief.done_{name}", **_DONE[name]())))
         starts = ends
     return tuple(made)
 
 
 _DONE = {
-    "pilot": lambda: {"loads": value("benchmark_loads")},
+    "pilot": lambda: {"loads": roadmap_rule("benchmark_loads")},
     "migrate": dict,
-    "commit": lambda: {"days": value("renewal_notice_days")},
+    "commit": lambda: {"days": roadmap_rule("renewal_notice_days")},
 }
 
 
@@ -158,7 +158,7 @@ def months_later(day: date, months: int) -> date:
 
 def reviews(result: Result) -> tuple[date, ...]:
     """The days of the hardware review, once a year until the horizon ends, at least one."""
-    every, horizon = value("hardware_review_months"), result.scenario.purchase.horizon_months
+    every, horizon = roadmap_rule("hardware_review_months"), result.scenario.purchase.horizon_months
     return tuple(months_later(first_day(result), month) for month in range(every, max(horizon, every) + 1, every))
 
 
@@ -179,7 +179,7 @@ def _availability(result: Result, provider) -> Kpi:
     elif provider is not None and np.isfinite(provider.sla_percent):
         fraction, source = provider.sla_percent / 100, f"{provider.source} ({provider.as_of})"
     else:
-        fraction, source = value("availability_fraction"), parameters()["availability_fraction"]["source"]
+        fraction, source = roadmap_rule("availability_fraction"), _source("availability_fraction")
     target = Message.of("brief.kpi_availability", share=f"{100 * fraction:.6g}")
     return Kpi("availability", target, {"availability_fraction": fraction}, source)
 
@@ -196,7 +196,7 @@ def _speed(choice: Choice, result: Result) -> Kpi:
     if work.kind != "inference" or not limits:
         asked = "traffic.peak_requests_per_s"
         return Kpi("speed", Message.of("brief.kpi_rate", rate=rate), {"requests_per_s": rate}, asked)
-    percentile = value("latency_percentile")
+    percentile = roadmap_rule("latency_percentile")
     said = {"rate": rate, "percentile": percentile, **limits}
     key = f"brief.kpi_{'_and_'.join(name.removesuffix('_ms') for name in limits)}"
     values = {**limits, "requests_per_s": rate, "percentile": percentile}
@@ -205,7 +205,7 @@ def _speed(choice: Choice, result: Result) -> Kpi:
 
 def _support(provider) -> Kpi:
     """The answer time that the provider publishes, else the one the article asks for."""
-    minutes, source = value("response_minutes"), parameters()["response_minutes"]["source"]
+    minutes, source = roadmap_rule("response_minutes"), _source("response_minutes")
     if provider is not None and np.isfinite(provider.support_response_minutes):
         minutes, source = provider.support_response_minutes, f"{provider.source} ({provider.as_of})"
     return Kpi("support", Message.of("brief.kpi_support", minutes=minutes), {"response_minutes": minutes}, source)

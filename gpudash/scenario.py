@@ -42,6 +42,7 @@ def _pairs(key: str, number: str):
 Name = Annotated[str, Field(max_length=80)]
 Names = Annotated[tuple[Name, ...], BeforeValidator(_split), Field(max_length=60)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
+MOST_DISCOUNT_FRACTION = 0.95  # a slip beyond that, and no price of a server would be left
 
 
 class _Group(BaseModel):
@@ -130,7 +131,7 @@ class ProviderDiscount(_Group):
     """A negotiated discount: the share taken off every compute price of one provider, or of one of its GPUs."""
 
     provider: Name
-    discount_fraction: Annotated[float, Field(ge=0, le=0.95)]
+    discount_fraction: Annotated[float, Field(ge=0, le=MOST_DISCOUNT_FRACTION)]
     gpu: Name | None = None
 
 
@@ -138,8 +139,8 @@ class SavingsPlan(_Group):
     """A commitment in money with one provider: what it takes off the on-demand price per term; 0: no such term."""
 
     provider: Name
-    reserved_1y_discount_fraction: Annotated[float, Field(ge=0, le=0.95)] = 0.0
-    reserved_3y_discount_fraction: Annotated[float, Field(ge=0, le=0.95)] = 0.0
+    reserved_1y_discount_fraction: Annotated[float, Field(ge=0, le=MOST_DISCOUNT_FRACTION)] = 0.0
+    reserved_3y_discount_fraction: Annotated[float, Field(ge=0, le=MOST_DISCOUNT_FRACTION)] = 0.0
 
 
 class Contract(_Group):

@@ -18,7 +18,7 @@ from gpudash.result import Message
 from gpudash.scenario import Scenario, bounds
 from gpudash.sizing_runs import sample_columns, training_columns
 from gpudash.speed import Cards, Transformer, inference_speed
-from gpudash.tables import DATA, read_yaml
+from gpudash.tables import sourced_values
 from gpudash.units import MS_PER_S
 
 TOKEN_FAMILIES = ("language", "encoder")
@@ -26,11 +26,6 @@ TENSOR_PARALLEL = np.array([1, 2, 4, 8, 16])
 TRAFFIC_OF_A_SERVER = ("prefix_cache_hit_fraction", "target_utilisation_fraction", "runs")
 LOWEST_UTILISATION = bounds("traffic.target_utilisation_fraction")[0]  # a server idler than that is no answer
 BATCH_STEPS = 40  # batch sizes tried between 1 and the largest, evenly spread in ratio
-
-
-@lru_cache(maxsize=1)
-def parameters() -> dict:
-    return read_yaml(DATA / "sizing_parameters.yaml")
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +107,7 @@ def size_inference(known, shapes: Shapes, usable_gb: np.ndarray) -> Sized:
     degrees = TENSOR_PARALLEL[None, :]
     possible = (degrees <= shapes.gpus_per_server[:, None]) & (shapes.gpus_per_server[:, None] % degrees == 0)
     largest = np.where(possible, _largest_batch(known, usable_gb[:, None], degrees), 0)
-    cap = parameters()["maximum_batch_requests"]["value"]
+    cap = sourced_values("sizing_parameters")["maximum_batch_requests"]
     grid = np.unique(np.rint(np.geomspace(1, cap, BATCH_STEPS)))
     batch = np.clip(grid, 1, np.maximum(largest, 1)[:, :, None])
     speed = shape_speed(known, shapes, axes=3)(gpu_count=degrees[:, :, None], batch_size=batch)
@@ -307,7 +302,7 @@ def size_anew(known, shapes: Shapes) -> Sized:
     if known.is_training:
         if model.family not in TOKEN_FAMILIES:
             raise GpudashError("sizing.training_not_modelled", title=model.title, family=model.family)
-        return Sized.blank(shapes, usable_gb, **training_columns(known, shapes, usable_gb, parameters()))
+        return Sized.blank(shapes, usable_gb, **training_columns(known, shapes, usable_gb))
     if known.counts_samples:
         return Sized.blank(shapes, usable_gb, **sample_columns(known, shapes, usable_gb))
     if model.family not in TOKEN_FAMILIES:

@@ -6,6 +6,7 @@ from gpudash.demand import longest_run_hours
 from gpudash.measured import sample_speed
 from gpudash.memory import TrainingMemory, training_memory, weights_gb
 from gpudash.result import Message
+from gpudash.tables import sourced_values
 from gpudash.training_speed import TrainingWork, training_speed
 from gpudash.units import PARAMS_PER_B, SECONDS_PER_HOUR
 
@@ -13,16 +14,16 @@ _SHORTEST_RUN_S = 1  # clouds bill by the second; a run of no tokens still start
 _EACH_COUNT_UP_TO = 64  # every number of servers up to here, then steps of about 4 %
 
 
-def training_columns(known, shapes, usable_gb: np.ndarray, rules: dict) -> dict:
+def training_columns(known, shapes, usable_gb: np.ndarray) -> dict:
     """The fewest whole servers of every shape that hold the model and finish a run in time, as columns of `Sized`.
 
     GPU-hours only rise with the number of servers, so the fewest are also the cheapest. Only servers that are sold with
     a cluster network may be joined; the others must do with one.
     """
-    work, hardware = known.scenario.workload, known.catalogue.hardware
-    servers = _server_counts(rules["maximum_servers_per_run"]["value"])
+    work, hardware, rules = known.scenario.workload, known.catalogue.hardware, sourced_values("sizing_parameters")
+    servers = _server_counts(rules["maximum_servers_per_run"])
     joined = hardware.link_scope[shapes.gpu_row] == "all"
-    joined &= shapes.gpus_per_server >= rules["cluster_gpus_per_server"]["value"]
+    joined &= shapes.gpus_per_server >= rules["cluster_gpus_per_server"]
     possible = joined[:, None] | (servers == 1)
     gpu_count = servers[None, :] * shapes.gpus_per_server[:, None]
     per_gpu_gb = np.broadcast_to(run_memory(known, gpu_count).total_gb, gpu_count.shape)

@@ -17,9 +17,8 @@ from gpudash.hardware import Hardware
 from gpudash.memory import inference_memory, maximum_batch
 from gpudash.published import slice_cost_fraction
 from gpudash.result import Result
-from gpudash.sizing import parameters
 from gpudash.speed import Cards, Transformer, inference_speed
-from gpudash.tables import DATA, read_rows
+from gpudash.tables import DATA, read_rows, sourced_values
 from gpudash.units import BYTES_PER_GB, BYTES_PER_GIB
 
 PROFILES = DATA / "mig_profiles.csv"
@@ -131,7 +130,7 @@ def serving_slices(result: Result, hardware: Hardware) -> tuple[ServingSlice, ..
     needed = inference_memory(
         *stored, 1, kv_layout=work.kv_layout, buffer_gb=work.buffer_gb, state_gb=work.state_gb
     ).per_gpu_gb
-    most = parameters()["maximum_batch_requests"]["value"]
+    most = sourced_values("sizing_parameters")["maximum_batch_requests"]
     found = []
     for row in range(len(hardware)):
         try:

@@ -23,7 +23,7 @@ from gpudash.errors import GpudashError
 from gpudash.model import load_precision
 from gpudash.result import Message
 from gpudash.speed import Cards, Transformer, decode_step_s, inference_speed, prefill_s
-from gpudash.tables import DATA, read_yaml
+from gpudash.tables import sourced_values
 from gpudash.units import BYTES_PER_GB, MS_PER_S
 
 # Other headings under which the same column is published.
@@ -207,13 +207,8 @@ def _transformer(model: str, *cells: str) -> Transformer:
 _BLANK = Transformer(*([np.nan] * 8), compute_bits=16)
 
 
-@lru_cache(maxsize=1)
-def _choices() -> dict:
-    return read_yaml(DATA / "speed_parameters.yaml")
-
-
 def _choice(name: str) -> float:
-    return _choices()[name]["value"]
+    return sourced_values("speed_parameters")[name]
 
 
 def _stack(transformers: list[Transformer]) -> Transformer:

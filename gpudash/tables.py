@@ -2,7 +2,10 @@
 
 import csv
 import io
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import yaml
@@ -75,6 +78,12 @@ _UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG,
 def read_yaml(path: Path):
     """A YAML file of ours; repeated keys are refused."""
     return parse_yaml(path.read_text(encoding="utf-8"))
+
+
+@cache
+def sourced_values(name: str) -> Mapping[str, Any]:
+    """The values of data/<name>.yaml by name, whose entries have a `value`, its `source` and its date."""
+    return {key: entry["value"] for key, entry in read_yaml(DATA / f"{name}.yaml").items()}
 
 
 def parse_yaml(content: str):

@@ -14,7 +14,7 @@ import numpy as np
 from gpudash.errors import GpudashError
 from gpudash.result import Message, Result, Share
 from gpudash.tables import DATA, read_rows
-from gpudash.training_speed import STEP_SEQUENCES_PER_GPU
+from gpudash.training_speed import unstated_step_sequences_per_gpu
 from gpudash.units import PARAMS_PER_B, SECONDS_PER_HOUR
 
 # Exact: the backward pass does 4 of the 6 FLOPs per parameter and token, and gradients are ready from its start on.
@@ -124,12 +124,12 @@ def losses_of(result: Result) -> tuple[NetworkLoss, ...]:
     """What each network would cost the recommended runs.
 
     Empty for runs on one server, for adapters, which exchange next to nothing, and where nothing is trained. A step is
-    the time in which every GPU works on eight sequences, as in the estimate of the run's length.
+    the time in which every GPU works on as many sequences as in the estimate of the run's length.
     """
     choice, work = result.leading, result.scenario.workload
     if choice is None or not choice.run_hours or choice.servers < 2 or work.training_method != "full":
         return ()
-    step_tokens = STEP_SEQUENCES_PER_GPU * work.sequence_tokens * choice.gpus
+    step_tokens = unstated_step_sequences_per_gpu() * work.sequence_tokens * choice.gpus
     run_s = choice.run_hours * SECONDS_PER_HOUR
     return network_losses(
         params_b=result.sizing.model.params_b,

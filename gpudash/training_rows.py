@@ -22,7 +22,13 @@ from gpudash.errors import GpudashError
 from gpudash.model import load_precision
 from gpudash.result import Message
 from gpudash.speed import Cards, require_transformer
-from gpudash.training_speed import TrainingWork, mfu_fraction, training_sigma_log
+from gpudash.tables import sourced_values
+from gpudash.training_speed import (
+    TrainingWork,
+    mfu_fraction,
+    training_sigma_log,
+    unstated_step_sequences_per_gpu,
+)
 
 _HEADINGS = {"sequence_tokens": ("seq_len",), "method": ("task",), "recomputation": ("activation_checkpointing",)}
 _METHODS = {"full fine-tune": "full", "sft": "full", "full": "full", "lora": "lora", "qlora": "qlora"}
@@ -32,8 +38,6 @@ _NEEDED = (
     *("gpu", "gpu_count", "precision", "recomputation"),
 )
 _COUNTS = ("sequence_tokens", "global_batch_tokens", "micro_batch", "gpu_count")
-UNSTATED_SEQUENCE_TOKENS = 2048  # the commonest of the measured runs; rows without one are rare
-UNSTATED_STEP_SEQUENCES = 8
 UNSTATED_8_BIT = ("unstated", "unstated_8bit")
 
 
@@ -83,7 +87,7 @@ def read_runs(columns: dict[str, list[str]], hardware) -> Runs:
     cards = Cards.of(hardware, rows, np.array(bits))
     counts = {name: where_readable(cells[name], because) for name in _COUNTS}
     gpu_count = numbers_or(counts["gpu_count"], 1)
-    sequence = numbers_or(counts["sequence_tokens"], UNSTATED_SEQUENCE_TOKENS)
+    sequence = numbers_or(counts["sequence_tokens"], sourced_values("speed_parameters")["unstated_sequence_tokens"])
     step = numbers_or(counts["global_batch_tokens"], np.nan) / gpu_count
     work = TrainingWork(
         params_b=params_b,
@@ -92,7 +96,7 @@ def read_runs(columns: dict[str, list[str]], hardware) -> Runs:
         attention_values=attention_values,
         method=np.array([_METHODS.get(cell.lower(), _peft(cell)) for cell in cells["method"]]),
         sequence_tokens=sequence,
-        step_tokens_per_gpu=np.where(np.isnan(step), UNSTATED_STEP_SEQUENCES * sequence, step),
+        step_tokens_per_gpu=np.where(np.isnan(step), unstated_step_sequences_per_gpu() * sequence, step),
         micro_batch_tokens=numbers_or(counts["micro_batch"], 1) * sequence,
         full_recomputation=np.array([cell.lower() in _RECOMPUTED for cell in cells["recomputation"]]),
     )

@@ -13,17 +13,21 @@ from gpudash.bands import band_factor
 from gpudash.errors import GpudashError
 from gpudash.model import load_precision
 from gpudash.speed import Cards
-from gpudash.tables import DATA, numbers, read_columns
+from gpudash.tables import DATA, numbers, read_columns, sourced_values
 from gpudash.units import FLOPS_PER_TFLOPS, PARAMS_PER_B
 
 # Exact: a forward pass costs 2 FLOPs per parameter, the gradient of the activations 2, that of the weights 2 more.
 FLOPS_PER_PARAM = {"pretraining": 6, "full": 6, "lora": 4, "qlora": 4}
 METHODS = tuple(FLOPS_PER_PARAM)
-STEP_SEQUENCES_PER_GPU = 8  # our choice where a run does not say: sequences each GPU works on between two updates
 # Where the terms below are zero; another choice only moves the intercept.
 _SMALLEST_PARAMS_B = 1e-9  # a single parameter
 REFERENCE_PARAMS_B = 10
 REFERENCE_TOKENS = 4096
+
+
+def unstated_step_sequences_per_gpu() -> float:
+    """Sequences that each GPU works on between two updates of the weights, where a run does not say."""
+    return sourced_values("speed_parameters")["unstated_step_sequences_per_gpu"]
 
 
 @dataclass(frozen=True)
@@ -47,13 +51,18 @@ class TrainingWork:
         method: str,
         *,
         sequence_tokens,
-        step_sequences_per_gpu=STEP_SEQUENCES_PER_GPU,
+        step_sequences_per_gpu=None,
         micro_batch=1,
         recomputation="none",
     ):
-        """The figures of a `gpudash.model.Model`; an unknown method raises `speed.unknown_training_method`."""
+        """The figures of a `gpudash.model.Model`; an unknown method raises `speed.unknown_training_method`.
+
+        `step_sequences_per_gpu` None: as many as where a run does not say (`unstated_step_sequences_per_gpu`).
+        """
         if method not in METHODS:
             raise GpudashError("speed.unknown_training_method", method=method)
+        if step_sequences_per_gpu is None:
+            step_sequences_per_gpu = unstated_step_sequences_per_gpu()
         return cls(
             params_b=model.params_b,
             active_params_b=model.active_params_b,

@@ -109,7 +109,7 @@ def draw(scenario: Scenario, catalogue: Catalogue) -> Iterator[Uncertainty]:
     if not len(field.rows):
         return
     tornado = _tornado(field)
-    total, dice = rules()["draws"], np.random.default_rng(RANDOM_STATE)
+    total, dice = uncertainty_rules()["draws"], np.random.default_rng(RANDOM_STATE)
     tco, first = [], []
     for number in range(1, total + 1):
         costs, answer = field.outcome(Deviations.drawn(dice, field))
@@ -120,7 +120,8 @@ def draw(scenario: Scenario, catalogue: Catalogue) -> Iterator[Uncertainty]:
 
 
 @lru_cache(maxsize=1)
-def rules() -> dict:
+def uncertainty_rules() -> dict:
+    """How far each factor may move, and how many draws are made: data/uncertainty.yaml."""
     return read_yaml(DATA / "uncertainty.yaml")
 
 
@@ -178,7 +179,7 @@ class Field:
 
     def outcome(self, deviations: Deviations) -> tuple[np.ndarray, int]:
         """Cost of every followed offer (NaN: it cannot do the work) and the row of the one to choose (-1: none)."""
-        more = rules()["factors"]["demand"]["p90_factor"] ** (deviations.demand / P90)
+        more = uncertainty_rules()["factors"]["demand"]["p90_factor"] ** (deviations.demand / P90)
         sized = self.levels.at(deviations.speed, more if self.known.is_training else 1.0)
         known = self._known(deviations, more)
         gates = self.fitted.gates.copy()
@@ -204,7 +205,7 @@ class Field:
         if self.known.is_training:
             return replace(self.known, catalogue=catalogue)
         peak, growth = "traffic.peak_requests_per_s", "traffic.growth_fraction_per_month"
-        points = rules()["factors"]["growth"]["p90_more_per_month"] * deviations.growth / P90
+        points = uncertainty_rules()["factors"]["growth"]["p90_more_per_month"] * deviations.growth / P90
         changes = {
             peak: _within(peak, scenario.value(peak) * more),
             growth: _within(growth, scenario.value(growth) + points),
@@ -212,7 +213,7 @@ class Field:
         return assume(scenario.with_values(changes), catalogue)
 
     def _catalogue(self, deviations: Deviations) -> Catalogue:
-        catalogue, factors = self.known.catalogue, rules()["factors"]
+        catalogue, factors = self.known.catalogue, uncertainty_rules()["factors"]
         offers = catalogue.offers
         per_month = factors["list_price"]["log_deviation_per_root_month"]
         drift = np.array([per_month[kind] for kind in offers.kind]) * deviations.list_price[self.pair_row]
@@ -252,9 +253,9 @@ def _followed(known: Known, solved: Solved, scores: FrameworkScores, ranked: np.
     """Rows of the best offers, the cheapest ones, and those that hold the best value of a criterion."""
     if not len(solved.costs):
         return np.empty(0, dtype=int)
-    ordered, count = order(solved, scores).candidates, rules()["shortlist"]
+    ordered, count = order(solved, scores).candidates, uncertainty_rules()["shortlist"]
     leaders = np.concatenate([ordered[:count], ordered[~solved.allowed[ordered]][:count]])
-    cheapest = np.argsort(solved.costs.tco_usd, kind="stable")[: rules()["cheapest"]]
+    cheapest = np.argsort(solved.costs.tco_usd, kind="stable")[: uncertainty_rules()["cheapest"]]
     best = [
         int(np.argmax(column) if criterion.objective == "max" else np.argmin(column))
         for criterion, column in zip(scores.framework.criteria, scores.values.T)
@@ -271,7 +272,7 @@ class SpeedLevels:
     """
 
     def __init__(self, known: Known, fitted: Fitted):
-        level = rules()["speed_levels"]
+        level = uncertainty_rules()["speed_levels"]
         end = np.log(level["largest_factor"])
         self.logs = np.linspace(-end, end, level["count"])  # an odd number: the middle is the prediction itself
         self.shapes, self.middle = fitted.shapes, fitted.sized
@@ -313,7 +314,7 @@ def _tornado(field: Field) -> tuple[TornadoBar, ...]:
     winner = field.roles.get("winner", field.roles.get("cheapest"))
     place = int(np.flatnonzero(field.rows == winner)[0])
     bars = []
-    for factor in rules()["factors"]:
+    for factor in uncertainty_rules()["factors"]:
         ends = [field.outcome(Deviations.of_one(field, factor, deviation)) for deviation in (-P90, P90)]
         (low, low_answer), (high, high_answer) = ((_usd(tco[place]), _name(field, row)) for tco, row in ends)
         bars.append(TornadoBar(factor, low, high, low_answer, high_answer))

@@ -8,7 +8,7 @@ from functools import cache
 from gpudash.feeds import Context, our_sheet
 from gpudash.import_answers import PRICE_UNITS, TERMS, Answers
 from gpudash.offer_sheet import COLUMNS, PRICES
-from gpudash.records import OfferRow, columns_of
+from gpudash.records import TERM_MONTHS, OfferRow, columns_of
 from gpudash.result import Message
 from gpudash.sheet_amounts import plain_amounts
 from gpudash.sheets import Refused, Sheet
@@ -16,7 +16,6 @@ from gpudash.tables import DATA, read_yaml
 from gpudash.units import HOURS_PER_MONTH, HOURS_PER_YEAR
 
 _DISAGREE_ABOVE = 0.02  # our choice: a per-GPU column may be rounded to cents, not wrong by more
-_MONTHS = {"monthly": 1, "reserved_1y": 12, "reserved_3y": 36}
 _COLUMN_OF = {
     "on_demand": "on_demand_per_hour",
     "spot": "spot_per_hour",
@@ -121,7 +120,7 @@ def _vendor_row(cells: dict[str, str], given: Answers) -> dict[str, str] | Messa
         term = given.term or _words()["terms"].get(_plain_word(cells["term"]))
         if term is None or term == "other":
             return Message.of("catalogue_import.term_word", value=cells["term"], allowed=", ".join(TERMS))
-        if given.period == "term" and term not in _MONTHS:
+        if given.period == "term" and term not in TERM_MONTHS:
             return Message.of("catalogue_import.no_term", term=term)
         row[_COLUMN_OF[term]] = _in_our_unit(cells["price"], given.period, term)
     return row
@@ -138,7 +137,7 @@ def _in_our_unit(amount: str, period: str, term: str) -> str:
     """
     hours = {"hour": 1, "month": HOURS_PER_MONTH, "year": HOURS_PER_YEAR}.get(period)
     ours = HOURS_PER_MONTH if term == "monthly" else 1
-    return _scaled(amount, ours / (hours or _MONTHS[term] * HOURS_PER_MONTH))
+    return _scaled(amount, ours / (hours or TERM_MONTHS[term] * HOURS_PER_MONTH))
 
 
 def _scaled(amount: str, factor: float) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from gpudash import Scenario, evaluate, load_catalogue
 from gpudash.text import LANGUAGES, Text
-from gpudash.uncertainty import P90, Deviations, Field, Uncertainty, rules, simulate
+from gpudash.uncertainty import P90, Deviations, Field, Uncertainty, simulate, uncertainty_rules
 
 CATALOGUE = load_catalogue()
 SCENARIOS = {
@@ -64,7 +64,7 @@ def test_more_work_never_costs_less_and_a_faster_card_never_more(name):
 
 def test_the_cost_follows_the_listed_price():
     dear, same = (cost_of_winner("serving", "discount", deviation) for deviation in (P90, 0))
-    assert dear == pytest.approx(same * rules()["factors"]["discount"]["p90_factor"])
+    assert dear == pytest.approx(same * uncertainty_rules()["factors"]["discount"]["p90_factor"])
 
 
 def test_the_price_of_spot_matters_only_where_spot_is_used():
@@ -76,7 +76,7 @@ def test_the_price_of_spot_matters_only_where_spot_is_used():
 @pytest.mark.parametrize("name", ["serving", "training"])
 def test_the_shares_and_percentiles_hang_together(name):
     uncertainty = found(name)
-    assert uncertainty.draws == uncertainty.total == rules()["draws"]
+    assert uncertainty.draws == uncertainty.total == uncertainty_rules()["draws"]
     shares = [option.right_fraction for option in uncertainty.options]
     assert all(0 <= share <= 1 for share in shares)
     assert sum(shares) + uncertainty.nothing_fraction <= 1 + 1e-9
@@ -93,7 +93,7 @@ def test_the_winner_is_the_option_most_often_right_when_it_leads_clearly():
 
 def test_the_tornado_names_every_factor_once_widest_first():
     bars = found("serving").tornado
-    assert {bar.factor for bar in bars} == set(rules()["factors"])
+    assert {bar.factor for bar in bars} == set(uncertainty_rules()["factors"])
     widths = [bar.width_usd for bar in bars]
     assert widths == sorted(widths, reverse=True)
 
@@ -107,7 +107,7 @@ def test_the_draws_report_as_they_go_and_stop_when_told():
     last = simulate(Scenario(), CATALOGUE, progress=seen.append, should_stop=lambda: len(seen) == 2)
     assert [report.draws for report in seen] == [25, 50]
     assert last == seen[-1]
-    assert last.fraction == pytest.approx(50 / rules()["draws"])
+    assert last.fraction == pytest.approx(50 / uncertainty_rules()["draws"])
 
 
 def test_where_nothing_can_do_the_work_there_is_nothing_to_draw():
@@ -121,7 +121,7 @@ def test_a_budget_that_is_tight_is_met_only_sometimes():
 
 
 def test_every_distribution_names_its_source_and_date_and_every_factor_has_a_name():
-    for name, row in rules()["factors"].items():
+    for name, row in uncertainty_rules()["factors"].items():
         assert row["source"] and row["as_of"]
         assert all(Text(language).has(f"uncertainty.factor_{name}") for language in LANGUAGES)
 

@@ -207,7 +207,7 @@ def _end_hover(usd: float | None, answer: str | None, winner: str, money, text: 
 
 def factors(result: Result, text: Text) -> Table:
     """What is drawn, how far it may lie from the value used, and who says so."""
-    rows = uncertainty.rules()["factors"]
+    rows = uncertainty.uncertainty_rules()["factors"]
     columns = [
         (text("what_if.column_factor"), [text(f"uncertainty.factor_{name}") for name in rows]),
         (text("what_if.column_spread"), [_spread(row, text) for row in rows.values()]),
