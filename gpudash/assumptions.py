@@ -115,8 +115,7 @@ def assume(scenario: Scenario, catalogue: Catalogue) -> Known:
         ttft_ms=work.ttft_ms if latency_counts else None,
         tpot_ms=work.tpot_ms if latency_counts and output_tokens else None,
         units_per_usd=finance.units_per_usd or catalogue.rate(finance.currency).units_per_usd,
-        budget_usd_per_month=budget.amount
-        and catalogue.rate(budget.currency).usd(budget.amount) / budget_months(scenario),
+        budget_usd_per_month=amount_usd and amount_usd / budget_months(scenario),
         countries=_countries(scenario, catalogue),
         warnings=tuple(warnings),
     )
