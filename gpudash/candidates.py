@@ -7,6 +7,7 @@ import numpy as np
 
 from gpudash.ecosystem import PrecisionSupport, compatibility, precision_support, vendor_support
 from gpudash.freshness import outdated_prices
+from gpudash.host_memory import least_host_gb
 from gpudash.model import load_precision
 from gpudash.offers import named
 from gpudash.quotas import exceeded, place_of
@@ -124,9 +125,17 @@ def _three_digits(values: np.ndarray) -> np.ndarray:
     return np.ceil(np.nan_to_num(values, posinf=0.0) / size) * size
 
 
-def gate_sizing(gates: Gates, shapes: Shapes, sized: Sized) -> None:
-    """Memory, then latency or deadline."""
+def gate_sizing(gates: Gates, known, shapes: Shapes, sized: Sized) -> None:
+    """Memory of the cards and of the server, then latency or deadline. A main memory nobody states is not refused."""
     gates.refuse_each(~sized.holds[shapes.of_offer], shapes.of_offer, lambda shape: sized.because[shape])
+    host_gb = least_host_gb(known, shapes)
+    gates.refuse_each(
+        known.catalogue.offers.memory_gb < host_gb[shapes.of_offer],
+        shapes.of_offer,
+        lambda shape: Message.of(
+            "candidates.host_memory", needed=float(host_gb[shape]), gpus=int(shapes.gpus_per_server[shape])
+        ),
+    )
     gates.close("memory")
     gates.refuse_each(~sized.meets_targets[shapes.of_offer], shapes.of_offer, lambda shape: sized.because[shape])
     gates.close("latency")
@@ -181,6 +190,8 @@ def _provider(gates: Gates, known, offers) -> None:
         gates.refuse(offers.kind == "marketplace", Message.of("candidates.marketplace"))
         nowhere = np.array([not country for _, _, country in offers.places])[offers.place_row]
         gates.refuse((offers.kind == "reseller") & nowhere, Message.of("candidates.reseller_nowhere"))
+    if not wishes.sold_out_offers:
+        gates.refuse(offers.doubt == "unavailable", Message.of("candidates.sold_out"))
 
 
 def _provider_facts(gates: Gates, known, offers) -> None:

@@ -131,7 +131,7 @@ def fit(known: Known) -> Fitted:
     shapes = Shapes.of(known.catalogue.offers)
     gates = gate_before_sizing(known, shapes)
     sized = size(known, shapes)
-    gate_sizing(gates, shapes, sized)
+    gate_sizing(gates, known, shapes, sized)
     return Fitted(shapes, gates, sized)
 
 

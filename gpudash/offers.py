@@ -40,7 +40,8 @@ class Offers:
     slice of a card. `..._origin` is `catalogue`, `derived` (a published discount applied to the on-demand price) or
     blank. `on_demand_per_hour` is the listed price in `currency`. `source`, `as_of` and `age_days` are those of the
     on-demand price; the other prices have their own, see `source_of` and the like. `other_...` span what other sources
-    ask on demand for the same machine, NaN where none is known. `doubt` is that of `records.OfferRow`.
+    ask on demand for the same machine, NaN where none is known. `doubt` is that of `records.OfferRow`; `per_card`
+    marks a price per card beside which no server of several cards is named.
     """
 
     provider_names: tuple[str, ...]
@@ -86,6 +87,7 @@ class Offers:
     other_low_usd_per_hour: np.ndarray
     other_high_usd_per_hour: np.ndarray
     doubt: np.ndarray
+    per_card: np.ndarray
     age_days: np.ndarray
     secondary: np.ndarray
     date_estimated: np.ndarray
@@ -216,6 +218,7 @@ def offers_of(
         **_interruptions(cells, list(spot)),
         **_other_quotes(cells, list(other_quotes), exchange_rates),
         age_days=_ages(cells["as_of"], snapshot),
+        per_card=read_only((text["price_unit"] == "gpu") & (gpus_per_server == 1), bool),
         secondary=read_only(cells["secondary"], bool),
         date_estimated=read_only(cells["date_estimated"], bool),
     )

@@ -7,14 +7,18 @@ from gpudash.data_costs import stand_in_warnings
 from gpudash.demand import longest_run_hours
 from gpudash.engines import is_measured
 from gpudash.freshness import asked_range_usd_per_hour, freshness_rules
+from gpudash.host_memory import loaded_gb
 from gpudash.result import Choice, Country, Message, Share, Usd
 from gpudash.tco import Costs
+from gpudash.units import MS_PER_S
 
 
 def winner_reasons(known, winner: Choice, cheapest: Choice, feasible_count: int) -> tuple[Message, ...]:
     """Why this one: its place in cost and score, what it meets, how it is bought."""
     said = []
-    if winner.id == cheapest.id:
+    if feasible_count == 1:
+        said.append(Message.of("reasons.only_one"))
+    elif winner.id == cheapest.id:
         said.append(Message.of("reasons.cheapest", count=feasible_count))
     else:
         framework = Message.of(f"scores.framework_{known.scenario.priorities.framework}")
@@ -26,7 +30,8 @@ def winner_reasons(known, winner: Choice, cheapest: Choice, feasible_count: int)
     if winner.utilisation_fraction is not None and winner.utilisation_fraction < target:
         said.append(Message.of("reasons.kept_quiet", share=Share(winner.utilisation_fraction), target=Share(target)))
     if winner.run_hours is not None:
-        said.append(Message.of("reasons.run", servers=winner.servers, hours=winner.run_hours))
+        run = {"hours": winner.run_hours, "servers": winner.servers, "instance": winner.instance}
+        said.append(Message.of("reasons.run", **run))
     if known.countries:
         wanted = tuple(Country(name) for name in known.scenario.requirements.countries)
         said.append(Message.of("reasons.residency", country=Country(winner.country), allowed=wanted))
@@ -98,6 +103,11 @@ def _winner_warnings(known, winner: Choice, costs: Costs, candidate: int) -> tup
         said.append(Message.of("warnings.ageing_price", provider=winner.provider, age=winner.price_age_days))
     if offers.doubt[offer]:
         said.append(Message.of(f"warnings.{offers.doubt[offer]}", provider=winner.provider, instance=winner.instance))
+    if offers.per_card[offer]:
+        said.append(Message.of("warnings.price_per_card", instance=winner.instance, provider=winner.provider))
+    if not known.counts_samples and offers.memory_gb[offer] < loaded_gb(known):
+        values = {"host": float(offers.memory_gb[offer]), "weights": loaded_gb(known), "provider": winner.provider}
+        said.append(Message.of("warnings.lean_host", instance=winner.instance, **values))
     low, high = (float(price[offer]) for price in asked_range_usd_per_hour(offers))
     if low < high:
         said.append(Message.of("warnings.disputed_price", provider=winner.provider, low=Usd(low), high=Usd(high)))
@@ -130,12 +140,13 @@ def _slow_warnings(known, winner: Choice) -> list[Message]:
         return []
     if slow.ttft_ms is None:
         return [Message.of("warnings.overload_in_band", share=Share(slow.utilisation_fraction))]
-    limits = {"tpot": (slow.tpot_ms, known.tpot_ms), "ttft": (slow.ttft_ms, known.ttft_ms)}
-    return [
-        Message.of(f"warnings.{name}_in_band", slow=value, target=target)
-        for name, (value, target) in limits.items()
-        if target is not None and value > target
-    ]
+    said = []
+    if known.tpot_ms is not None and slow.tpot_ms > known.tpot_ms:
+        said.append(Message.of("warnings.tpot_in_band", slow=slow.tpot_ms, target=known.tpot_ms))
+    if known.ttft_ms is not None and slow.ttft_ms > known.ttft_ms:
+        seconds = {"slow": slow.ttft_ms / MS_PER_S, "target": known.ttft_ms / MS_PER_S}  # a long queue near full load
+        said.append(Message.of("warnings.ttft_in_band", share=Share(slow.utilisation_fraction), **seconds))
+    return said
 
 
 def _run_warnings(known, winner: Choice) -> tuple[Message, ...]:

@@ -256,6 +256,7 @@ class Requirements(_Group):
     pretrained_models: Annotated[int, Field(ge=0, le=10_000_000)] | None = None
     green_certification: bool = False
     marketplaces: bool = False
+    sold_out_offers: bool = False
     mainland_china: bool = False
     maximum_price_age_days: Annotated[int, Field(ge=0, le=100_000)] | None = None
     framework: Literal["any", "pytorch", "tensorflow", "jax", "onnx"] = "any"

@@ -27,6 +27,7 @@ page.more(
     "requirements.monitoring_api",
     "requirements.green_certification",
     "requirements.marketplaces",
+    "requirements.sold_out_offers",
     "requirements.mainland_china",
 )
 page.folded_table(ecosystem.cards)
