@@ -69,8 +69,8 @@ def evaluate(scenario: Scenario, catalogue: Catalogue, stages: Stages | None = N
     fitted = stages.required("sizing", fit, known)
     solved = stages.required("limits", limit, known, fitted, stages.required("cost", price, known, fitted))
     costs = solved.costs
-    scores = stages.optional("frameworks", {}, rank, known, solved.columns)
-    scores = scores or rank(known, solved.columns, only_chosen=True)
+    scores = stages.optional("frameworks", {}, rank, solved)
+    scores = scores or {scenario.priorities.framework: chosen_scores(solved)}
     orders = {name: order(solved, scored) for name, scored in scores.items()}
     ordered = orders[scenario.priorities.framework]
     choose = solved.chooser(scores[scenario.priorities.framework], ordered)
@@ -148,12 +148,15 @@ def limit(known: Known, fitted: Fitted, costs: Costs) -> Solved:
     return Solved(known, shapes, sized, gates, costs, candidate_columns(known, shapes, sized, costs))
 
 
-def ranked_offers(solved: Solved) -> np.ndarray:
+def chosen_scores(solved: Solved) -> FrameworkScores:
+    """The candidates scored in the chosen framework only."""
+    return rank(solved, only_chosen=True)[solved.known.scenario.priorities.framework]
+
+
+def ranked_offers(solved: Solved, scores: FrameworkScores | None = None) -> np.ndarray:
     """Rows of the offers that `evaluate` would recommend, best first, one per provider and instance."""
-    known, costs = solved.known, solved.costs
-    scores = rank(known, solved.columns, only_chosen=True)[known.scenario.priorities.framework]
-    candidates = order(solved, scores).candidates
-    return costs.rows[candidates[solved.allowed[candidates]]]
+    candidates = order(solved, scores or chosen_scores(solved)).candidates
+    return solved.costs.rows[candidates[solved.allowed[candidates]]]
 
 
 def _fastest(solved: Solved) -> int:

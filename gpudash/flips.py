@@ -13,7 +13,8 @@ import numpy as np
 from gpudash.assumptions import Known, assume
 from gpudash.catalogue import Catalogue
 from gpudash.errors import GpudashError
-from gpudash.evaluate import Fitted, fit, limit, price, ranked_offers
+from gpudash.evaluate import Fitted, chosen_scores, fit, limit, price, ranked_offers
+from gpudash.frameworks import FrameworkScores
 from gpudash.levers import Lever, Question, flip_rules, levers, server_name
 from gpudash.offers import offer_id
 from gpudash.result import Message, Share, Usd
@@ -124,9 +125,9 @@ class Answers:
         """The recommended offer, with only those priced in full that could be it; the very answer of `evaluate`.
 
         All others stand at their least possible cost and as sure as their youngest price, which can only raise their
-        score. So once the first of the ranking is among those priced in full, and with it the cheapest and the surest,
-        which are the measure of all scores, the first is the answer. Those that led for the last value asked about are
-        tried first.
+        score. So once the first of the ranking is among those priced in full, and with it one that holds the best value
+        of each criterion, which is the measure of all scores, the first is the answer. Those that led for the last
+        value asked about are tried first.
         """
         bound = least_costs(known, fitted.shapes, fitted.sized, np.flatnonzero(fitted.gates.alive))
         sure = np.isin(bound.rows, self._leading) | np.isnan(bound.prices.on_demand_usd_per_hour)
@@ -138,14 +139,15 @@ class Answers:
             for way, hours in served_hours.items():
                 hours[sure] = exact.served_hours[way]
             solved = limit(known, fitted, replace(bound, tco_usd=tco_usd, served_hours=served_hours))
-            ranked = ranked_offers(solved)
-            cheapest = bound.rows[np.argsort(tco_usd, kind="stable")[:TRIED]]
-            surest = solved.costs.rows[np.argsort(-solved.columns["certainty"], kind="stable")[:TRIED]]
-            is_sure = np.isin(np.concatenate([ranked[:1], cheapest[:1], surest[:1]]), bound.rows[sure])
-            if is_sure.all():
-                self._leading = np.concatenate([ranked[:TRIED], cheapest, surest])
+            scores = chosen_scores(solved)
+            ranked = ranked_offers(solved, scores)
+            best = _best_by_criterion(solved, scores, bound.rows[sure])
+            leading = np.concatenate([ranked[:TRIED], *(rows[:TRIED] for rows in best)])
+            first_of_each = np.concatenate([ranked[:1], *(rows[:1] for rows in best)])
+            if np.isin(first_of_each, bound.rows[sure]).all():
+                self._leading = leading
                 return int(ranked[0]) if len(ranked) else None
-            sure |= np.isin(bound.rows, np.concatenate([ranked[:TRIED], cheapest, surest]))
+            sure |= np.isin(bound.rows, leading)
 
     def is_first(self, row: int | None) -> bool:
         return self._server([] if row is None else [row]) == self.first
@@ -159,6 +161,16 @@ class Answers:
     def _server(self, ranked: np.ndarray | list) -> tuple[str, str] | None:
         offers = self.known.catalogue.offers
         return (offers.provider[ranked[0]], offers.instance[ranked[0]]) if len(ranked) else None
+
+
+def _best_by_criterion(solved, scores: FrameworkScores, first: np.ndarray) -> list[np.ndarray]:
+    """For each criterion that counts, rows of the offers within the budget, best first; of equals those of `first`."""
+    allowed = np.flatnonzero(solved.allowed)
+    rows = solved.costs.rows[allowed]
+    later = ~np.isin(rows, first)
+    return [
+        rows[np.lexsort((later, -scores.utilities[allowed, column]))] for column in np.flatnonzero(scores.weights > 0)
+    ]
 
 
 def _flip(answers: Answers, lever: Lever, direction: str) -> Flip | None:

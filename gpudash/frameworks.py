@@ -147,9 +147,12 @@ class FrameworkScores:
 
 
 def score_candidates(
-    framework: Framework, columns: Mapping[str, np.ndarray], weights: Mapping[str, float] | None = None
+    framework: Framework,
+    columns: Mapping[str, np.ndarray],
+    weights: Mapping[str, float] | None = None,
+    among: np.ndarray | None = None,
 ) -> FrameworkScores:
-    """Scores of all candidates in a framework, by ratio to the best.
+    """Scores of all candidates in a framework, by ratio to the best: of those marked in `among`, or of all.
 
     `columns` holds one array per fact, NaN where unknown; `weights` replaces the points of the criteria it names.
     A criterion that nobody's facts are known for scores equal for all. No candidates give empty tables.
@@ -170,7 +173,7 @@ def score_candidates(
     ]
     values[:, shares == 0] = np.nan_to_num(values[:, shares == 0])  # counts for nothing, so nothing need be said
     objectives = [criterion.objective for criterion in criteria]
-    utilities = ratio_utilities(values, objectives) if len(values) else values
+    utilities = ratio_utilities(values, objectives, among) if len(values) else values
     contributions = utilities * shares
     scores = contributions.sum(axis=1)
     published = sum(framework.dimensions.values())

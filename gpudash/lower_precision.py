@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpudash.assumptions import Known, assume
-from gpudash.evaluate import Fitted, Solved, fit, limit
+from gpudash.evaluate import Fitted, Solved, chosen_scores, fit, limit
 from gpudash.model import load_precision
-from gpudash.recommendation import order, rank
+from gpudash.recommendation import order
 from gpudash.result import Choice, Result
 from gpudash.tables import sourced_values
 from gpudash.tco import least_costs, total_costs
@@ -60,7 +60,7 @@ def _cheapest_choice(known: Known) -> Choice | None:
     costs = solved.costs
     if not solved.allowed.any():
         return None
-    scores = rank(known, solved.columns, only_chosen=True)[known.scenario.priorities.framework]
+    scores = chosen_scores(solved)
     best = int(np.where(solved.allowed, costs.tco_usd, np.inf).argmin())
     return solved.chooser(scores, order(solved, scores))(best)
 

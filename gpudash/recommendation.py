@@ -64,18 +64,23 @@ def candidate_columns(known, shapes, sized, costs: Costs) -> dict[str, np.ndarra
     }
 
 
-def rank(known, columns: dict[str, np.ndarray], only_chosen: bool = False) -> dict[str, FrameworkScores]:
-    """All candidates in every framework (or in the chosen one only); the user's weights apply to the chosen one."""
-    priorities = known.scenario.priorities
+def rank(solved, only_chosen: bool = False) -> dict[str, FrameworkScores]:
+    """All candidates in every framework (or in the chosen one only); the user's weights apply to the chosen one.
+
+    The best among those within the budget is the measure: what is not to be had must not decide what counts as fast.
+    Where nobody is within it, all are compared.
+    """
+    priorities, columns = solved.known.scenario.priorities, solved.columns
+    among = solved.allowed if solved.allowed.any() else None
     weights = {entry.criterion: entry.weight for entry in priorities.weights}
     if priorities.framework == "custom":
-        chosen = score_candidates(custom_framework(weights), columns)
+        chosen = score_candidates(custom_framework(weights), columns, among=among)
     else:
-        chosen = score_candidates(load_framework(priorities.framework), columns, weights or None)
+        chosen = score_candidates(load_framework(priorities.framework), columns, weights or None, among)
     if only_chosen:
         return {priorities.framework: chosen}
     others = {
-        name: score_candidates(load_framework(name), columns)
+        name: score_candidates(load_framework(name), columns, among=among)
         for name in framework_names()
         if name != priorities.framework
     }

@@ -17,14 +17,17 @@ EQUAL = 1e-12  # relative difference below which two values are the same number 
 # ---- the methods -------------------------------------------------------------------------------------------------
 
 
-def ratio_utilities(matrix, objectives) -> np.ndarray:
+def ratio_utilities(matrix, objectives, among=None) -> np.ndarray:
     """Each value against the best of its column, 0 to 1: x / max(x) if more is better, min(x) / x if less is better.
 
     Values may be 0 but not negative (a ratio has no meaning there). With "min", a 0 is perfect: it gets 1 and every
-    value above it 0, the limit of min / x. A column of equal values gives 1 to all.
+    value above it 0, the limit of min / x. A column of equal values gives 1 to all. `among` marks the options that may
+    be chosen: the best is looked for among them, and another that is better still gets 1, too.
     """
     values, more = _checked(matrix, objectives, allow_negative=False)
-    best = np.where(more, values.max(axis=0), values.min(axis=0))
+    measure = values if among is None else values[among]
+    best = np.where(more, measure.max(axis=0), measure.min(axis=0))
+    values = np.where(more, np.minimum(values, best), np.maximum(values, best))
     upper = np.where(more, best, values)
     lower = np.where(more, values, best)
     return np.divide(lower, upper, out=np.ones_like(values), where=upper > 0)

@@ -13,12 +13,12 @@ import numpy as np
 
 from gpudash.assumptions import Known, assume
 from gpudash.catalogue import Catalogue
-from gpudash.evaluate import Fitted, Solved, fit, limit, price, ranked_offers
+from gpudash.evaluate import Fitted, Solved, chosen_scores, fit, limit, price, ranked_offers
 from gpudash.frameworks import FrameworkScores
 from gpudash.hardware import read_only
 from gpudash.offers import offer_id
 from gpudash.purchase_mix import KINDS
-from gpudash.recommendation import order, rank
+from gpudash.recommendation import order
 from gpudash.scenario import Scenario, bounds
 from gpudash.sizing import Shapes, Sized, size
 from gpudash.tables import DATA, read_yaml
@@ -158,8 +158,8 @@ class Field:
         self.known = assume(scenario, catalogue)
         self.fitted = fit(self.known)
         solved = limit(self.known, self.fitted, price(self.known, self.fitted))
-        self.scores = rank(self.known, solved.columns, only_chosen=True)[scenario.priorities.framework]
-        ranked = ranked_offers(solved)
+        self.scores = chosen_scores(solved)
+        ranked = ranked_offers(solved, self.scores)
         self.rows = _followed(self.known, solved, self.scores, ranked)
         self.roles = self._roles(solved, ranked)
         self._imputed = self._filled(solved)
@@ -256,10 +256,8 @@ def _followed(known: Known, solved: Solved, scores: FrameworkScores, ranked: np.
     ordered, count = order(solved, scores).candidates, uncertainty_rules()["shortlist"]
     leaders = np.concatenate([ordered[:count], ordered[~solved.allowed[ordered]][:count]])
     cheapest = np.argsort(solved.costs.tco_usd, kind="stable")[: uncertainty_rules()["cheapest"]]
-    best = [
-        int(np.argmax(column) if criterion.objective == "max" else np.argmin(column))
-        for criterion, column in zip(scores.framework.criteria, scores.values.T)
-    ]
+    within = np.flatnonzero(solved.allowed if solved.allowed.any() else np.isfinite(solved.costs.tco_usd))
+    best = within[np.argmax(scores.utilities[within], axis=0)]
     candidates = np.concatenate([leaders, cheapest, best]).astype(int)
     return np.unique(np.concatenate([solved.costs.rows[candidates], ranked[:2]])).astype(int)
 

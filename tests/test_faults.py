@@ -78,8 +78,8 @@ def test_scores_in_the_other_frameworks_may_fail_and_the_chosen_one_decides_as_b
     whole = evaluate(Scenario(), load_catalogue())
     rank = evaluation.rank
 
-    def rank_the_chosen_one(known, columns, *, only_chosen=False):
-        return rank(known, columns, only_chosen) if only_chosen else failing(rank)()
+    def rank_the_chosen_one(solved, *, only_chosen=False):
+        return rank(solved, only_chosen) if only_chosen else failing(rank)()
 
     monkeypatch.setattr(evaluation, "rank", rank_the_chosen_one)
     result = evaluate(Scenario(), load_catalogue())

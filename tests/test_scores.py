@@ -7,11 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpudash.catalogue import load_catalogue
 from gpudash.errors import GpudashError
+from gpudash.evaluate import evaluate
 from gpudash.frameworks import custom_framework, framework_names, load_framework, score_candidates, sla_level
 from gpudash.robustness import first_share, weight_intervals
+from gpudash.scenario import Scenario
 from gpudash.score_table import score
-from gpudash.scores import METHODS, minmax, price_performance, ranks, ratio, topsis
+from gpudash.scores import METHODS, minmax, price_performance, ranks, ratio, ratio_utilities, topsis
 from gpudash.tables import read_yaml
 from gpudash.text import Text
 from gpudash.weight_change import smallest_change
@@ -364,3 +367,28 @@ def test_availability_becomes_one_of_five_levels():
     levels = sla_level([98.0, 99.5, 99.9, 99.94, 99.95, 99.99, np.nan])
     assert levels[:-1].tolist() == [1, 2, 3, 3, 4, 5] and np.isnan(levels[-1])
     assert sla_level(99.9) == 3
+
+
+def test_what_is_over_the_budget_does_not_decide_what_counts_as_fast_or_sure():
+    """The fastest of all costs many times the budget; the measure is the fastest that may be chosen."""
+    asked = {"workload": {"model": "llama-3.1-8b"}, "traffic": {"peak_requests_per_s": 6}}
+    free, bound = (
+        evaluate(Scenario.read(asked | {"budget": {"amount": amount}}), load_catalogue()) for amount in (None, 1200)
+    )
+    for result in (free, bound):
+        for ranking in result.scores.values():
+            counted = [place for place, criterion in enumerate(ranking.criteria) if criterion["weight"] > 0]
+            utilities = ranking.table.utilities[: ranking.table.eligible, counted]
+            assert utilities.max(axis=0) == pytest.approx(1, abs=0.01)  # the best region may not be the one listed
+            assert ranking.table.utilities.max() <= 1
+    speed = [criterion["key"] for criterion in free.scores["gpudash"].criteria].index("speed_margin")
+    fastest = [result.scores["gpudash"].table.values[:, speed].max() for result in (free, bound)]
+    eligible = bound.scores["gpudash"].table.values[: bound.scores["gpudash"].table.eligible, speed].max()
+    assert fastest[0] == fastest[1] > eligible
+
+
+def test_an_option_that_may_not_be_chosen_is_compared_but_is_no_measure():
+    """10 of 10 instead of 10 of 20: the 20 may not be chosen, and gets no more than the best."""
+    matrix, objectives = [[10, 2], [5, 1], [20, 0.5]], ["max", "min"]
+    found = ratio_utilities(matrix, objectives, among=np.array([True, True, False]))
+    assert found.tolist() == [[1, 0.5], [0.5, 1], [1, 1]]
