@@ -3,7 +3,8 @@
 import numpy as np
 
 from gpudash.memory import weights_gb
-from gpudash.sizing import Shapes, parameters
+from gpudash.sizing import Shapes
+from gpudash.tables import sourced_values
 
 
 def loaded_gb(known) -> float:
@@ -19,7 +20,6 @@ def least_host_gb(known, shapes: Shapes) -> np.ndarray:
     """
     if known.counts_samples:
         return np.zeros(len(shapes))
-    worker, program, part = (
-        parameters()[name]["value"] for name in ("host_gb_per_gpu", "host_gb_of_program", "host_gb_of_file_part")
-    )
-    return shapes.gpus_per_server * worker + program + min(loaded_gb(known), part)
+    rules = sourced_values("sizing_parameters")
+    part_gb = min(loaded_gb(known), rules["host_gb_of_file_part"])
+    return shapes.gpus_per_server * rules["host_gb_per_gpu"] + rules["host_gb_of_program"] + part_gb

@@ -82,6 +82,7 @@ def levers(solved, ranked: np.ndarray) -> tuple[Lever, ...]:
         for path, row in flip_rules()["inputs"].items()
         if kind in row["kinds"]
     ]
+    inputs.sort(key=lambda lever: lever is not None and lever.now is None)  # what is not asked for comes last
     prices = [_price_lever(name, row, asked, solved, ranked) for name, row in flip_rules()["prices"].items()]
     return tuple(
         lever for lever in (*inputs, *prices) if lever is not None and any(map(lever.values, lever.directions))

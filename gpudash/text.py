@@ -93,10 +93,11 @@ class Text:
         return format_currency(value, currency, format=pattern, locale=self.locale, currency_digits=False)
 
     def percent(self, fraction: float) -> str:
-        """A fraction (0 to 1) as percent; one decimal below 10 %."""
+        """A fraction (0 to 1) as percent; one decimal below 10 %, two from 99 % on, where 99.95 % is not 100 %."""
         from babel.numbers import format_percent
 
-        pattern = "#,##0.#%" if abs(fraction) < 0.1 else "#,##0%"
+        size = abs(fraction)
+        pattern = "#,##0.#%" if size < 0.1 else "#,##0.##%" if 0.99 <= size < 1 else "#,##0%"
         return format_percent(fraction, format=pattern, locale=self.locale)
 
     def date(self, iso: str) -> str:

@@ -152,3 +152,11 @@ def test_the_least_cost_never_lies_above_the_cost(name):
     assert (least.tco_usd <= costs.tco_usd).all()
     assert (least.servers == costs.servers).all()
     assert (least.last_servers == costs.last_servers).all()
+
+
+def test_a_budget_that_nobody_gave_is_not_the_first_thing_that_would_change_the_answer():
+    """That nothing is left below what the answer costs is no news; the card says what it costs."""
+    inputs = [lever.input for lever in answers("serving").levers if not lever.subject]
+    assert inputs.index("budget.amount") > inputs.index("workload.tpot_ms")
+    asked = [lever.input for lever in answers("serving with a budget").levers]
+    assert asked.index("budget.amount") < asked.index("workload.tpot_ms")

@@ -9,7 +9,7 @@ import pytest
 
 from gpudash.scenario import choices, fields
 from gpudash.tables import DATA, read_yaml
-from gpudash.text import LANGUAGES
+from gpudash.text import LANGUAGES, Text
 
 ROOT = Path(__file__).resolve().parents[1]
 TOPICS = sorted(path.stem for path in (DATA / "text" / "en").glob("*.yaml"))
@@ -95,3 +95,10 @@ def test_no_sentence_is_left_over():
 
     unused = [f"{topic}.{name}" for topic in TOPICS for name in sentences("en", topic) if not is_used(topic, name)]
     assert unused == [], "\n".join(unused)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_share_just_short_of_everything_does_not_read_as_everything(language):
+    """An availability of 99.95 % is a promise that many give, 100 % is one that nobody gives."""
+    percent = Text(language).percent
+    assert [percent(share) for share in (0.9995, 0.995, 0.99, 0.98, 1)] == ["99.95%", "99.5%", "99%", "98%", "100%"]
