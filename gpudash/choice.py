@@ -89,7 +89,7 @@ class Chooser:
             cost_per_million_tokens_usd=_per_million_tokens(known, tco + sunk_usd(known)),
             cost_per_run_usd=(tco + sunk_usd(known)) / known.scenario.traffic.runs if known.is_training else None,
             cost_per_gpu_hour_usd=tco / (hours * gpus) if hours else 0.0,
-            unused_commitment_usd=float(costs.unused_commitment_usd[candidate]),
+            unused_commitment_usd=self.mix(candidate).unused_commitment_usd,
             score=float(self.scores.scores[candidate]),
             rank=int(self.scores.ranks[candidate]),
             within_budget=budget is None or monthly <= budget,

@@ -4,6 +4,7 @@ Neighbouring layers that are needed in the same hours form one group, so that te
 than the distinct values of the demand; equal consecutive months are kept once.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -32,10 +33,19 @@ class Layers:
     def period_hours(self) -> float:
         return HOURS_PER_YEAR / self.periods_per_year
 
+    @property
+    def years(self) -> int:
+        return int(self.year[-1]) + 1
+
+    @cached_property
+    def periods(self) -> np.ndarray:
+        """The distinct period that each period of the horizon is alike to."""
+        return np.repeat(np.arange(len(self.repeats)), self.repeats)
+
     @cached_property
     def year_starts(self) -> np.ndarray:
         """Index of the first distinct period of each year."""
-        return _starts(self.year[1:] != self.year[:-1])
+        return np.flatnonzero(np.diff(self.year, prepend=-1))
 
     @cached_property
     def stacked_servers(self) -> np.ndarray:
@@ -113,51 +123,47 @@ def layers(demand, firm=None, slot_weights=None, periods_per_year: int = MONTHS_
     `demand` and `firm` (periods, slots): whole servers, firm <= demand (`None`: nothing may be interrupted).
     `slot_weights`: relative lengths of the slots, equal if `None`; together they make up the period.
     """
-    demand = np.asarray(demand, dtype=np.int64)
-    firm = demand if firm is None else np.asarray(firm, dtype=np.int64)
-    year = np.arange(len(demand)) // periods_per_year
-    is_new = (demand[1:] != demand[:-1]).any(axis=1) | (year[1:] != year[:-1])
-    if firm is not demand:
-        is_new |= (firm[1:] != firm[:-1]).any(axis=1)
-    starts = _starts(is_new)
-    levels = _levels(demand[starts], firm[starts])
-    weights = np.ones(demand.shape[1]) if slot_weights is None else np.asarray(slot_weights, dtype=float)
-    period_hours = HOURS_PER_YEAR / periods_per_year
-    hours = period_hours * _share_at_least(levels, demand[starts], weights)
-    firm_hours = hours if firm is demand else period_hours * _share_at_least(levels, firm[starts], weights)
-    repeats = np.diff(np.append(starts, len(demand)))
-    return Layers(np.diff(levels, prepend=0), hours, firm_hours, repeats, year[starts], periods_per_year)
+    months = np.array([demand] if firm is None else [demand, firm], dtype=np.int64)
+    year = np.arange(months.shape[1]) // periods_per_year
+    is_new = (months[:, 1:] != months[:, :-1]).any(axis=(0, 2)) | (year[1:] != year[:-1])
+    edges = np.flatnonzero(np.concatenate(([True], is_new, [True])))
+    starts = edges[:-1]
+    levels, hours = _hours_by_level(months.take(starts, axis=1), slot_weights, HOURS_PER_YEAR / periods_per_year)
+    widths, repeats = levels[1:] - levels[:-1], edges[1:] - starts
+    return Layers(widths, hours[0], hours[-1], repeats, year[starts], periods_per_year)
 
 
-def _starts(changes: np.ndarray) -> np.ndarray:
-    """Rows at which a run of equal rows begins, from where each row differs from the one before."""
-    return np.flatnonzero(np.concatenate(([True], changes)))
+def _hours_by_level(servers: np.ndarray, weights, period_hours: float) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct numbers of servers, none first, and the hours in which at least so many are asked for.
+
+    `servers` has the slots last; in the hours, the levels above none stand there instead.
+    """
+    levels, level = _levels(servers)
+    shape = (*servers.shape[:-1], len(levels))
+    first = np.arange(0, math.prod(shape), len(levels)).reshape(*shape[:-1], 1)
+    if weights is not None:
+        weights = np.broadcast_to(np.asarray(weights, dtype=float), servers.shape).ravel()
+    exactly = np.bincount((first + level).ravel(), weights, math.prod(shape)).reshape(shape)
+    at_least = exactly[..., ::-1].cumsum(axis=-1)[..., ::-1]
+    return levels, period_hours * (at_least[..., 1:] / at_least[..., :1])
 
 
-def _levels(*servers: np.ndarray) -> np.ndarray:
-    """The distinct numbers of servers above none, rising; counted where they are small, sorted where they are not."""
-    most = max(int(values.max(initial=0)) for values in servers)
-    if most > sum(values.size for values in servers):
-        levels = np.unique(np.concatenate([values.ravel() for values in servers]))
-        return levels[levels > 0]
+def _levels(servers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct numbers of servers, none first, and the place among them of every number.
+
+    They are marked in a list where they are small, and sorted where they are not.
+    """
+    most = int(servers.max(initial=0))
+    if most > servers.size:
+        levels = np.union1d(0, servers)
+        return levels, np.searchsorted(levels, servers)
     occurs = np.zeros(most + 1, dtype=bool)
-    for values in servers:
-        occurs[values] = True
-    occurs[0] = False
-    return np.flatnonzero(occurs)
+    occurs[servers] = True
+    occurs[0] = True
+    return np.flatnonzero(occurs), (occurs.cumsum() - 1)[servers]
 
 
 def _sums_above(server_hours: np.ndarray) -> np.ndarray:
     sums = np.zeros((server_hours.shape[0], server_hours.shape[1] + 1))
     sums[:, :-1] = server_hours[:, ::-1].cumsum(axis=1)[:, ::-1]
     return sums
-
-
-def _share_at_least(levels: np.ndarray, servers: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Share of each period (rows) in which at least `levels` (columns) servers are asked for."""
-    width = len(levels) + 1
-    reached = np.searchsorted(levels, servers, side="right") + width * np.arange(len(servers))[:, None]
-    weight = np.broadcast_to(weights, servers.shape)
-    exactly = np.bincount(reached.ravel(), weight.ravel(), width * len(servers)).reshape(len(servers), width)
-    at_least = exactly[:, ::-1].cumsum(axis=1)[:, ::-1]
-    return at_least[:, 1:] / at_least[:, :1]

@@ -7,8 +7,9 @@ from functools import cache
 import numpy as np
 
 from gpudash import savings_plans
+from gpudash.layer_choice import Terms
 from gpudash.layers import Layers
-from gpudash.purchase_mix import COMMITMENTS, TERM_YEARS, Plan, Terms, break_even_utilisation
+from gpudash.purchase_mix import COMMITMENTS, TERM_YEARS, Plan, break_even_utilisation
 from gpudash.result import Bill
 from gpudash.spot import break_even_interruption_h, mean_time_between_interruptions_h
 from gpudash.tables import DATA, read_yaml

@@ -56,7 +56,6 @@ class Costs:
     taken: Taken  # by servers bought already; groups and costs are of what is left
     compute_usd: np.ndarray
     served_hours: dict[str, np.ndarray]
-    unused_commitment_usd: np.ndarray
     data: tuple[DataCosts, ...]
     data_row: np.ndarray
     support_usd_per_month: np.ndarray
@@ -99,19 +98,18 @@ def costs_of_layers(known, offer: int, demand_layers: Layers) -> Costs:
 
 def _costs(known, rows: np.ndarray, groups: tuple[Layers, ...], group_of, *, servers, last_servers, taken) -> Costs:
     prices = _prices(known, rows)
-    compute, unused, creditable = (np.empty(len(rows)) for _ in range(3))
+    compute, creditable = np.empty(len(rows)), np.empty(len(rows))
     served = {kind: np.empty(len(rows)) for kind in KINDS}
     for group, demand_layers in enumerate(groups):
         members = np.flatnonzero(group_of == group)
         mixes = best_mix(
             demand_layers, first_periods=credit_months(known), **mix_rules(known), **prices.mix_arguments(members)
         )
-        compute[members], unused[members] = mixes.total_usd, mixes.unused_commitment_usd
-        creditable[members] = mixes.first_usd
+        compute[members], creditable[members] = mixes.total_usd, mixes.first_usd
         for kind in KINDS:
             served[kind][members] = mixes.served_hours[kind]
     beside = _beside(known, rows, compute, creditable)
-    return Costs(rows, prices, group_of, groups, servers, last_servers, taken, compute, served, unused, **beside)
+    return Costs(rows, prices, group_of, groups, servers, last_servers, taken, compute, served, **beside)
 
 
 def mix_rules(known) -> dict:
@@ -172,7 +170,7 @@ def least_costs(known, shapes, sized, rows: np.ndarray) -> Costs:
     compute = np.where(np.isfinite(lowest), hours * (1 - _ROUNDING) * np.nan_to_num(lowest, posinf=0.0), np.inf)
     nobody, nothing = np.zeros(len(rows), dtype=int), {kind: np.zeros(len(rows)) for kind in KINDS}
     return Costs(
-        rows, prices, nobody, (), peak, last, Taken.nothing(len(rows)), compute, nothing, np.zeros(len(rows)),
+        rows, prices, nobody, (), peak, last, Taken.nothing(len(rows)), compute, nothing,
         **_beside(known, rows, compute, compute),
     )  # fmt: skip
 

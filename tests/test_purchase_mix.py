@@ -204,6 +204,22 @@ def test_the_plan_of_one_offer_is_the_number_in_the_table():
         assert chosen.served_hours[kind].sum() == pytest.approx(table.served_hours[kind][17], rel=1e-12)
 
 
+def test_the_parts_of_every_mix_add_up_to_its_total():
+    rng = np.random.default_rng(500)
+    for _ in range(200):
+        demand, firm, periods_per_year, prices = random_case(rng, months_as_periods=True)
+        need = layers(demand, firm, periods_per_year=periods_per_year)
+        terms = {"commitment_cap_servers": int(rng.integers(0, 40)), "resale_fraction": rng.uniform()}
+        mixes = best_mix(need, **prices, **terms)
+        parts, hours = (sum(column[0] for column in columns.values()) for columns in (mixes.usd, mixes.served_hours))
+        if mixes.feasible[0]:
+            assert parts == pytest.approx(mixes.total_usd[0], rel=1e-12)
+            assert hours == pytest.approx(demand.sum() * MONTH / demand.shape[1], rel=1e-12)
+            assert all(column[0] >= 0 for column in (*mixes.usd.values(), *mixes.unused_usd.values()))
+        else:
+            assert math.isnan(parts) and math.isnan(hours) and math.isinf(mixes.total_usd[0])
+
+
 def test_a_term_beyond_the_horizon_is_due_in_the_last_month_and_shown_apart():
     demand = np.full((30, 4), 2)
     prices = {"on_demand_usd_per_hour": 10.0, "reserved_3y_usd_per_hour": 1.0}
