@@ -57,6 +57,36 @@ class Solved:
         return Chooser(self.known, self.shapes, self.sized, self.costs, scores, ordered)
 
 
+@dataclass(frozen=True)
+class Picked:
+    """The candidates that are shown, by the part they play; None where nobody plays it."""
+
+    shown: tuple[int, ...]  # best first: those within the budget, or the cheapest ones where nobody is
+    first: int | None
+    second: int | None
+    cheapest: int | None  # whatever the budget
+    fastest: int | None
+
+    @property
+    def focus(self) -> int | None:
+        """The one that the details are about."""
+        return self.cheapest if self.first is None else self.first
+
+    @property
+    def billed(self) -> tuple[int, ...]:
+        """Those whose bill is shown, each once."""
+        return _each_once(self.first, self.second, self.cheapest)
+
+    @property
+    def every(self) -> tuple[int, ...]:
+        """All of them, each once."""
+        return _each_once(*self.shown, self.cheapest, self.fastest)
+
+
+def _each_once(*candidates: int | None) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(candidate for candidate in candidates if candidate is not None))
+
+
 def evaluate(scenario: Scenario, catalogue: Catalogue, stages: Stages | None = None) -> Result:
     """Which offer, how many servers, bought how, at what total cost, and what every other offer falls for.
 
@@ -68,55 +98,45 @@ def evaluate(scenario: Scenario, catalogue: Catalogue, stages: Stages | None = N
     known = stages.required("inputs", assume, scenario, catalogue)
     fitted = stages.required("sizing", fit, known)
     solved = stages.required("limits", limit, known, fitted, stages.required("cost", price, known, fitted))
-    costs = solved.costs
     scores = stages.optional("frameworks", {}, rank, solved)
     scores = scores or {scenario.priorities.framework: chosen_scores(solved)}
     orders = {name: order(solved, scored) for name, scored in scores.items()}
     ordered = orders[scenario.priorities.framework]
-    choose = solved.chooser(scores[scenario.priorities.framework], ordered)
-
-    within = [int(candidate) for candidate in ordered.candidates if solved.allowed[candidate]]
-    first = within[0] if within else None
-    shown = (within or ordered.candidates[np.argsort(costs.tco_usd[ordered.candidates])].tolist())[:ALTERNATIVES]
-    cheapest = int(np.argmin(costs.tco_usd)) if len(costs) else None
-    fastest = _fastest(solved) if len(costs) else None
-    focus = first if first is not None else cheapest
-
-    choices = stages.required("choices", _with_reasons, known, choose, shown, first, cheapest, len(costs))
-    winner = choices.get(first)
-    named = [choices.get(c) or (choose(c) if c is not None else None) for c in (cheapest, fastest)]
+    choose, picked = solved.chooser(scores[scenario.priorities.framework], ordered), _pick(solved, ordered)
+    choices = stages.required("choices", _with_reasons, solved, choose, picked)
+    focus, winner, cheapest = picked.focus, choices.get(picked.first), choices.get(picked.cheapest)
+    alternatives = tuple(choices[candidate] for candidate in picked.shown)
     own = stages.optional("owned", None, _owned, solved, choose, focus)
-    billed = dict.fromkeys(c for c in (first, *within[1:2], cheapest) if c is not None)
     return Result(
         scenario=scenario,
         catalogue=catalogue,
         recommendation=winner,
-        runner_up=choices[within[1]] if len(within) > 1 else None,
-        cheapest=named[0],
-        fastest=named[1],
-        gap_usd_per_month=_gap(known, winner, named[0]),
-        alternatives=tuple(choices[candidate] for candidate in shown),
-        pareto=pareto_ids(tuple(choices[candidate] for candidate in shown)),
+        runner_up=choices.get(picked.second),
+        cheapest=cheapest,
+        fastest=choices.get(picked.fastest),
+        gap_usd_per_month=_gap(known, winner, cheapest),
+        alternatives=alternatives,
+        pareto=pareto_ids(alternatives),
         rejected=solved.gates.rejected(),
         sizing=_sizing(solved, focus, choose.responses),
         demand=stages.optional("demand", None, _demand, solved, focus),
         purchase_mix=None if focus is None else choose.mix(focus),
         purchase_detail=stages.optional("purchase_detail", None, _purchase_detail, solved, choose, focus),
-        storage=None if focus is None else costs.data_of(focus).placement,
-        tco=tuple(choose.bill(candidate) for candidate in billed),
+        storage=None if focus is None else solved.costs.data_of(focus).placement,
+        tco=tuple(choose.bill(candidate) for candidate in picked.billed),
         owned=own,
         scores=stages.optional("rankings", {}, _rankings, solved, scores, orders),
-        path=stages.optional("path", {}, _path, solved, first),
+        path=stages.optional("path", {}, _path, solved, picked.first),
         uncertainty=None,
         flips=None,
         assumptions=(
             *ledger(known),
-            *(() if focus is None else price_entries(known, choose(focus))),
+            *(() if focus is None else price_entries(known, choices[focus])),
             *contracts.ledger(known),
             *stages.optional("energy", (), energy.ledger, known),
             *(own.assumptions if own else ()),
         ),
-        warnings=_warnings(solved, winner, named[0], first, stages),  # last: it says which stages failed
+        warnings=_warnings(solved, winner, cheapest, picked.first, stages),  # last: it says which stages failed
     )
 
 
@@ -166,15 +186,28 @@ def _fastest(solved: Solved) -> int:
     return int(np.lexsort((solved.costs.tco_usd, -per_server, -margin))[0])
 
 
-def _with_reasons(known, choose: Chooser, shown, first, cheapest, feasible: int) -> dict[int | None, Choice]:
-    """The choices that are shown, each with why it is the one or why it is not."""
-    if first is None:
-        return {candidate: choose(candidate) for candidate in shown}
-    winner = choose(first)
-    reasons = {first: winner_reasons(known, winner, choose(cheapest), feasible)}
-    for candidate in shown[1:]:
-        reasons[candidate] = versus(choose(candidate), winner)
-    return {candidate: replace(choose(candidate), reasons=said) for candidate, said in reasons.items()}
+def _pick(solved: Solved, ordered: Order) -> Picked:
+    costs = solved.costs
+    within = ordered.candidates[solved.allowed[ordered.candidates]].tolist()
+    by_cost = ordered.candidates[np.argsort(costs.tco_usd[ordered.candidates])].tolist()
+    return Picked(
+        shown=tuple((within or by_cost)[:ALTERNATIVES]),
+        first=within[0] if within else None,
+        second=within[1] if len(within) > 1 else None,
+        cheapest=int(np.argmin(costs.tco_usd)) if len(costs) else None,
+        fastest=_fastest(solved) if len(costs) else None,
+    )
+
+
+def _with_reasons(solved: Solved, choose: Chooser, picked: Picked) -> dict[int | None, Choice]:
+    """The choices that are shown, by candidate, each with why it is the one or why it is not."""
+    choices = {candidate: choose(candidate) for candidate in picked.every}
+    if picked.first is None:
+        return choices
+    winner, cheapest = choices[picked.first], choices[picked.cheapest]
+    reasons = {picked.first: winner_reasons(solved.known, winner, cheapest, len(solved.costs))}
+    reasons |= {candidate: versus(choices[candidate], winner) for candidate in picked.shown[1:]}
+    return choices | {candidate: replace(choices[candidate], reasons=said) for candidate, said in reasons.items()}
 
 
 def _gap(known, winner: Choice | None, cheapest: Choice | None) -> float | None:
