@@ -17,7 +17,7 @@ from gpudash.queueing import highest_utilisation, queue_wait_s
 from gpudash.result import Message
 from gpudash.scenario import Scenario, bounds
 from gpudash.sizing_runs import sample_columns, training_columns
-from gpudash.speed import Cards, Transformer, inference_speed
+from gpudash.speed import Cards, InferenceSpeed, Transformer, inference_speed
 from gpudash.tables import sourced_values
 from gpudash.units import MS_PER_S
 
@@ -97,12 +97,59 @@ class Sized:
         return Sized(because=tuple(self.because[shape] for shape in shapes), **columns)
 
 
-def size_inference(known, shapes: Shapes, usable_gb: np.ndarray) -> Sized:
-    """The layout of every shape that serves the most requests per second within the latency targets.
+@dataclass(frozen=True)
+class _Layouts:
+    """What a server of each shape does in every layout: arrays that broadcast to [shapes, degrees, batch sizes]."""
 
-    Tried: every tensor-parallel degree that divides the server, and batch sizes up to what the memory holds. The time
-    to first token includes the wait in the queue at the target utilisation. A shape that would meet the targets but for
-    that wait is kept less busy: it counts for correspondingly fewer requests.
+    degrees: np.ndarray  # GPUs in tensor parallel
+    replicas: np.ndarray
+    batch: np.ndarray
+    speed: InferenceSpeed
+    holds: np.ndarray  # [shapes], whether the memory holds the model at all
+    fits: np.ndarray
+    in_time: np.ndarray  # within the latency targets, the wait in the queue included
+    utilisation: np.ndarray  # most of its time that a server may be busy
+    requests_per_s: np.ndarray  # of one server
+    ttft_ms: np.ndarray
+
+
+def size_inference(known, shapes: Shapes, usable_gb: np.ndarray) -> Sized:
+    """The layout of every shape that serves the most requests per second within the latency targets."""
+    tried = _layouts(known, shapes, usable_gb)
+    per_server, meets = tried.requests_per_s, tried.in_time.any(axis=(1, 2))
+    best = np.where(tried.in_time, per_server, -1.0).reshape(len(shapes), -1).argmax(axis=1)
+    pick = _Picker(best, per_server.shape)
+    best_ms = [
+        np.where(tried.fits, value, np.inf).reshape(len(shapes), -1).min(axis=1)
+        for value in (tried.ttft_ms, tried.speed.tpot_ms)
+    ]
+    blank = np.where(meets, 1.0, np.nan)
+    return Sized.blank(
+        shapes,
+        usable_gb,
+        holds=tried.holds,
+        meets_targets=meets,
+        because=_inference_reasons(known, shapes, tried.holds, meets, per_server, *best_ms),
+        tensor_parallel=pick(tried.degrees).astype(int),
+        replicas_per_server=pick(tried.replicas).astype(int),
+        batch_size=pick(tried.batch).astype(int),
+        requests_per_s=pick(per_server) * blank,
+        utilisation_fraction=pick(tried.utilisation) * blank,
+        output_tokens_per_s=pick(per_server) * (known.output_tokens or np.nan) * blank,
+        work_per_s=pick(per_server) * (known.output_tokens or 1) * blank,
+        ttft_ms=pick(tried.ttft_ms) * blank,
+        tpot_ms=pick(tried.speed.tpot_ms) * (blank if known.output_tokens else np.nan),
+        speed_margin=_margin((known.ttft_ms, known.tpot_ms), best_ms) * blank,
+        speed_low=pick(tried.speed.low_factor),
+        speed_high=pick(tried.speed.high_factor),
+    )
+
+
+def _layouts(known, shapes: Shapes, usable_gb: np.ndarray) -> _Layouts:
+    """Every tensor-parallel degree that divides the server, and batch sizes up to what the memory holds.
+
+    The time to first token includes the wait in the queue at the target utilisation. A shape that would meet the
+    targets but for that wait is kept less busy: it counts for correspondingly fewer requests.
     """
     degrees = TENSOR_PARALLEL[None, :]
     possible = (degrees <= shapes.gpus_per_server[:, None]) & (shapes.gpus_per_server[:, None] % degrees == 0)
@@ -111,9 +158,9 @@ def size_inference(known, shapes: Shapes, usable_gb: np.ndarray) -> Sized:
     grid = np.unique(np.rint(np.geomspace(1, cap, BATCH_STEPS)))
     batch = np.clip(grid, 1, np.maximum(largest, 1)[:, :, None])
     speed = shape_speed(known, shapes, axes=3)(gpu_count=degrees[:, :, None], batch_size=batch)
-    replicas = shapes.gpus_per_server[:, None] // degrees
-    per_server = speed.requests_per_s * replicas[:, :, None]
-    slots, service_s = batch * replicas[:, :, None], batch / speed.requests_per_s
+    replicas = (shapes.gpus_per_server[:, None] // degrees)[:, :, None]
+    per_server = speed.requests_per_s * replicas
+    slots, service_s = batch * replicas, batch / speed.requests_per_s
     target = known.scenario.traffic.target_utilisation_fraction
     ttft_ms = speed.ttft_ms + MS_PER_S * queue_wait_s(slots, service_s, target)
     fits = (largest >= 1)[:, :, None] & np.isfinite(per_server)
@@ -128,32 +175,8 @@ def size_inference(known, shapes: Shapes, usable_gb: np.ndarray) -> Sized:
         in_time |= eased & (utilisation >= LOWEST_UTILISATION)
         per_server = per_server * utilisation / target
         ttft_ms = speed.ttft_ms + MS_PER_S * queue_wait_s(slots, service_s, utilisation)
-    best = np.where(in_time, per_server, -1.0).reshape(len(shapes), -1).argmax(axis=1)
-    pick = _Picker(best, per_server.shape)
-    meets = in_time.any(axis=(1, 2))
     holds = (largest >= 1).any(axis=1)
-    best_ms = [np.where(fits, value, np.inf).reshape(len(shapes), -1).min(axis=1) for value in (ttft_ms, speed.tpot_ms)]
-    because = _inference_reasons(known, shapes, holds, meets, per_server, *best_ms)
-    blank = np.where(meets, 1.0, np.nan)
-    return Sized.blank(
-        shapes,
-        usable_gb,
-        holds=holds,
-        meets_targets=meets,
-        because=because,
-        tensor_parallel=pick(degrees[:, :, None]).astype(int),
-        replicas_per_server=pick(replicas[:, :, None]).astype(int),
-        batch_size=pick(batch).astype(int),
-        requests_per_s=pick(per_server) * blank,
-        utilisation_fraction=pick(utilisation) * blank,
-        output_tokens_per_s=pick(per_server) * (known.output_tokens or np.nan) * blank,
-        work_per_s=pick(per_server) * (known.output_tokens or 1) * blank,
-        ttft_ms=pick(ttft_ms) * blank,
-        tpot_ms=pick(speed.tpot_ms) * (blank if known.output_tokens else np.nan),
-        speed_margin=_margin((known.ttft_ms, known.tpot_ms), best_ms) * blank,
-        speed_low=pick(speed.low_factor),
-        speed_high=pick(speed.high_factor),
-    )
+    return _Layouts(degrees[:, :, None], replicas, batch, speed, holds, fits, in_time, utilisation, per_server, ttft_ms)
 
 
 class _Picker:
