@@ -363,3 +363,23 @@ def test_a_fourth_scenario_to_compare_with_is_refused_with_a_sentence():
     app.text_input(key="compare.pasted").set_value(LINK_TO_COMPARE).run()
     assert Text("en")("compare.too_many", limit=3) in shown(app)
     assert len(app.session_state.desk.compared) == 3
+
+
+def test_a_table_rounds_like_the_card_beside_it():
+    """Streamlit cuts off what it does not show: 236.51 would read 236 in the table and 237 on the card."""
+    result = result_of()
+    tables = [table.value for table in opened("recommendation").dataframe]
+    costs, scores = next(
+        (t["USD a month"], t["Score"]) for t in tables if "USD a month" in t.columns and "Score" in t.columns
+    )
+    assert costs.tolist() == [round(choice.monthly_usd) for choice in result.alternatives]
+    assert scores.tolist() == [round(100 * choice.score, 2) for choice in result.alternatives]
+    assert any(choice.monthly_usd % 1 > 0.5 for choice in result.alternatives)
+
+
+def test_where_nothing_can_do_the_work_the_reasons_are_those_of_the_offers_that_came_furthest():
+    """DeepSeek V3 in China: that Finland is not in China helps nobody, that no server there holds the model does."""
+    page = shown(opened("overview", **{"workload.model": "deepseek-v3", "requirements.countries": "CN"}))
+    assert "Nothing in the catalogue can do this" in page
+    assert "DeepSeek V3 in FP8 needs" in page
+    assert "data must stay in China" not in page

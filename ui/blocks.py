@@ -514,10 +514,18 @@ def _draw_points(lines) -> None:
 
 
 def _draw_table(shown: Table, key: str) -> None:
-    frame = pd.DataFrame({column.label: [cell(value) for value in column.values] for column in shown.columns})
+    frame = pd.DataFrame({column.label: _cells(column) for column in shown.columns})
     height = TABLE_ROW_PX * (min(len(shown), TABLE_ROWS_SHOWN) + 1) + 3
     config = {column.label: _column_config(column) for column in shown.columns}
     st.dataframe(frame, hide_index=True, column_config=config, height=height, key=key, placeholder="", alt=shown.title)
+
+
+def _cells(column: Column) -> list:
+    """The values of a column as the table gets them: numbers rounded, because Streamlit cuts digits off instead."""
+    if column.kind != "number":
+        return [cell(value) for value in column.values]
+    digits = _digits(column.values)
+    return [value if value is None else round(value, digits) for value in column.values]
 
 
 def _column_config(column: Column):
@@ -525,13 +533,13 @@ def _column_config(column: Column):
         return st.column_config.TextColumn()
     if column.kind == "percent":
         return st.column_config.NumberColumn(format="percent")
-    return st.column_config.NumberColumn(format="localized", step=_step(column.values))
+    return st.column_config.NumberColumn(format="localized", step=10.0 ** -_digits(column.values))
 
 
-def _step(values: tuple) -> float:
-    """Digits shown in a column of numbers: none where all are from 100 on, as in sentences."""
+def _digits(values: tuple) -> int:
+    """Decimals shown in a column of numbers: none where all are from 100 on, as in sentences."""
     known = [abs(value) for value in values if value]
     least, largest = min(known, default=0), max(known, default=0)
     if least >= 100 or all(float(value).is_integer() for value in known):
-        return 1
-    return 0.01 if largest >= 1 else 0.0001
+        return 0
+    return 2 if largest >= 1 else 4

@@ -21,6 +21,7 @@ LOAD_KINDS = ("inference", "batch")
 OUR_TREE = "gpudash"
 WARNINGS_SHOWN = 3
 FLIPS_SHOWN = 3
+REASONS_SHOWN = 3
 SPLIT_HEIGHT, CUMULATIVE_HEIGHT = 100, 235  # low enough for one screen
 
 
@@ -153,7 +154,7 @@ def _price_line(choice: Choice, result: Result, text: Text) -> str:
 def _nothing(result: Result, text: Text) -> list[str]:
     """Nothing meets the wishes: what comes closest and what it would take."""
     if result.cheapest is None:
-        return [text("overview.nothing_works"), *most_common_reasons(result, text)]
+        return [text("overview.nothing_works"), *_furthest_reasons(result, text)]
     money, gap = money_of(result, text), result.gap_usd_per_month
     lines = [
         text("overview.nothing_meets_budget"),
@@ -165,10 +166,22 @@ def _nothing(result: Result, text: Text) -> list[str]:
     return lines
 
 
-def most_common_reasons(result: Result, text: Text, count: int = 3) -> list[str]:
+def most_common_reasons(result: Result, text: Text) -> list[str]:
     """The reasons that most offers fell for, each with how many."""
-    fallen = np.bincount(np.asarray(result.rejected.reason_of, dtype=int), minlength=len(result.rejected.reasons))
-    order = np.argsort(-fallen, kind="stable")[:count]
+    return _counted(result, text, result.rejected.reason_of)
+
+
+def _furthest_reasons(result: Result, text: Text) -> list[str]:
+    """Why the offers that came furthest fell: what the others fell for before says nothing about what is missing."""
+    steps = result.path[OUR_TREE].steps if OUR_TREE in result.path else ()
+    last = next((step.fell for step in reversed(steps) if len(step.fell)), result.rejected.offer_rows)
+    return _counted(result, text, result.rejected.reason_of[np.isin(result.rejected.offer_rows, last)])
+
+
+def _counted(result: Result, text: Text, reason_of: np.ndarray) -> list[str]:
+    """The most frequent of these reasons, each with how many offers fell for it."""
+    fallen = np.bincount(np.asarray(reason_of, dtype=int), minlength=len(result.rejected.reasons))
+    order = np.argsort(-fallen, kind="stable")[:REASONS_SHOWN]
     return [
         text("overview.fell", count=text.number(int(fallen[row])), because=text.say(result.rejected.reasons[row]))
         for row in order
