@@ -180,10 +180,14 @@ def ranked_offers(solved: Solved, scores: FrameworkScores | None = None) -> np.n
 
 
 def _fastest(solved: Solved) -> int:
-    """The candidate with the most speed beyond the target, the cheaper one of equals; without targets, the quickest."""
+    """The candidate with the most speed beyond the target, the cheaper one of equals; without targets, the quickest.
+
+    Among those within the budget; among all where nobody is.
+    """
     margin = np.nan_to_num(solved.columns["speed_margin_fraction"], nan=-np.inf)
     per_server = np.nan_to_num(solved.columns["output_tokens_per_s"])
-    return int(np.lexsort((solved.costs.tco_usd, -per_server, -margin))[0])
+    above_budget = ~solved.allowed
+    return int(np.lexsort((solved.costs.tco_usd, -per_server, -margin, above_budget))[0])
 
 
 def _pick(solved: Solved, ordered: Order) -> Picked:

@@ -82,7 +82,8 @@ def levers(solved, ranked: np.ndarray) -> tuple[Lever, ...]:
         for path, row in flip_rules()["inputs"].items()
         if kind in row["kinds"]
     ]
-    inputs.sort(key=lambda lever: lever is not None and lever.now is None)  # what is not asked for comes last
+    if len(ranked):  # what a smaller budget leaves is what the answer costs, which is no news
+        inputs.sort(key=lambda lever: lever is not None and lever.input == "budget.amount")
     prices = [_price_lever(name, row, asked, solved, ranked) for name, row in flip_rules()["prices"].items()]
     return tuple(
         lever for lever in (*inputs, *prices) if lever is not None and any(map(lever.values, lever.directions))

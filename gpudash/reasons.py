@@ -119,6 +119,8 @@ def _winner_warnings(known, winner: Choice, costs: Costs, candidate: int) -> tup
     said.extend(_run_warnings(known, winner))
     if not known.is_training and not known.counts_samples and not _is_measured(known, offer):
         said.append(Message.of("warnings.speed_not_measured", gpu=winner.gpu, engine=known.engine))
+    if on_spot := winner.purchase_split.get("spot"):
+        said.append(Message.of("warnings.on_spot", share=Share(on_spot)))
     derived = [
         term for term in ("reserved_1y", "reserved_3y", "monthly")
         if winner.purchase_split.get(term) and getattr(offers, f"{term}_origin")[offer] == "derived"

@@ -240,7 +240,7 @@ class Result:
     recommendation: Choice | None
     runner_up: Choice | None
     cheapest: Choice | None  # cheapest feasible, ignoring the budget
-    fastest: Choice | None
+    fastest: Choice | None  # within the budget, if anything is
     gap_usd_per_month: float | None  # how far the budget is short of `cheapest`; None when something meets it
     alternatives: tuple[Choice, ...]  # best first, the winner included, one line per provider and instance
     pareto: tuple[str, ...]  # ids of alternatives that nothing beats in cost and speed at once

@@ -248,3 +248,13 @@ def test_a_lower_precision_is_offered_at_the_least_cost_there_is(catalogue, name
     for offer in lower_precision(evaluate(scenario, catalogue)):
         in_full = evaluate(scenario.with_value("workload.weight_precision", offer.weight_precision), catalogue)
         assert offer.choice.tco_usd == pytest.approx(in_full.cheapest.tco_usd, rel=1e-12)
+
+
+def test_the_fastest_is_one_that_may_be_bought(catalogue):
+    """A start-up with 3,000 USD a month is not shown eight of the newest cards for 50,000."""
+    result = evaluate(starting_point("startup-3000-usd"), catalogue)
+    assert result.fastest.within_budget
+    assert result.fastest.monthly_usd <= 3000
+    too_little = run(catalogue, budget={"amount": 1})
+    assert too_little.recommendation is None
+    assert too_little.fastest is not None

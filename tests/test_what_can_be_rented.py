@@ -103,3 +103,12 @@ def test_that_the_data_hold_no_speed_of_a_card_is_not_said_of_the_whole_world():
     result = answered(workload={"model": "llama-3.1-70b"}, requirements={"gpus_in": ["B200"]})
     said = next(SAY(message) for message in result.warnings if message.code == "warnings.speed_not_measured")
     assert said.startswith("No published language-model speed of vllm on B200 stands behind this prediction")
+
+
+@pytest.mark.parametrize("spot_fraction", [0, 1])
+def test_that_nobody_promises_spot_is_said_where_it_is_used(spot_fraction):
+    work = {"kind": "training", "model": "llama-2-7b", "training_tokens_b": 140, "deadline_days": 30}
+    purchase = {"spot_fraction": spot_fraction, "horizon_months": 2}
+    result = answered(workload=work, purchase=purchase, requirements={"providers_in": ["AWS"]})
+    said = {message.code for message in result.warnings}
+    assert ("warnings.on_spot" in said) == (result.recommendation.purchase_split["spot"] > 0) == (spot_fraction > 0)
