@@ -285,7 +285,8 @@ def _committed(cells, on_demand, listed, commitments) -> dict[str, np.ndarray]:
         source, as_of = _own_dates(cells, kind, price).values()
         of_term = [row for row in usable if row.term_months == term_months]
         possible = {server: [row for row in of_term if _covers(row, *server)] for server in set(servers)}
-        for row in np.flatnonzero(np.isnan(price) & ~np.isnan(on_demand)):
+        has_discount = np.array([bool(possible[server]) for server in servers], bool)
+        for row in np.flatnonzero(has_discount & np.isnan(price) & ~np.isnan(on_demand)).tolist():
             instance = cells["instance"][row]
             found = next((entry for entry in possible[servers[row]] if fnmatchcase(instance, entry.instances)), None)
             if found:

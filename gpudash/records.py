@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields
 from datetime import date
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal, NewType, get_args, get_type_hints
 
@@ -339,6 +339,7 @@ class TrafficShapeRow:
     fraction_of_peak_by_hour_of_week: str
 
 
+@lru_cache(maxsize=4096)
 def first_day(as_of: str) -> date:
     """The first day that `2026`, `2026-04` or `2026-04-17` may mean; ValueError if it is none of them."""
     if not _DATE.fullmatch(as_of):
@@ -371,6 +372,7 @@ def _whole(cell: str) -> int:
 
 _READERS = {str: str, float: _number, int: _whole, bool: lambda cell: {"yes": True, "": False}[cell], Price: price}
 _ALLOWED = {float: "number", int: "whole_number", bool: "yes_or_blank"}
+_choices = cache(get_args)
 
 
 @cache
@@ -428,7 +430,7 @@ def read_cell(cell: str, kind, required: bool, *, dated: bool = False) -> tuple[
 
     `dated` asks for a date; the key is blank where there is no fault.
     """
-    choices, read = get_args(kind), _READERS.get(kind, str)
+    choices, read = _choices(kind), _READERS.get(kind, str)
     if choices and cell not in choices:
         return None, "catalogue.not_allowed", {"value": cell, "allowed": ", ".join(filter(None, choices))}
     if kind is str and required and not cell:

@@ -15,7 +15,7 @@ from gpudash.result import Message
 from gpudash.sheet_limits import CELLS, CHARACTERS, COLUMNS, MEGABYTES, ROWS, UNPACKED_MEGABYTES
 from gpudash.workbook import damaged, workbook_rows
 
-_ROWS_AT_ONCE = 5_000
+_ROWS_AT_ONCE = 500  # few enough that their lists are gone before the garbage collector walks all cells
 _DELIMITERS = ",;\t|"
 _OTHER_KINDS = {
     b"\xd0\xcf\x11\xe0": "XLS",
@@ -72,7 +72,7 @@ def read_sheet(content: bytes, file_name: str, sheet: str | None = None) -> Shee
 
 
 def _table(rows: Iterable[tuple[int, list[str]]], file_name: str) -> Sheet:
-    """Numbered rows as columns; the first is the heading."""
+    """Numbered rows as columns; the first is the heading. Equal cells of a column are one object."""
     rows = iter(rows)
     heading = [cell.strip() for cell in next(rows, (1, []))[1]]
     while heading and not heading[-1]:
@@ -80,6 +80,7 @@ def _table(rows: Iterable[tuple[int, list[str]]], file_name: str) -> Sheet:
     _check_heading(heading, file_name)
     lines, refused = [], []
     columns: dict[str, list[str]] = {name: [] for name in heading}
+    first_seen: list[dict[str, str]] = [{} for _ in heading]
     while some := list(islice(rows, _ROWS_AT_ONCE)):
         kept = []
         for line, row in some:
@@ -93,8 +94,8 @@ def _table(rows: Iterable[tuple[int, list[str]]], file_name: str) -> Sheet:
                 refused.append(Refused(line, because))
         if len(lines) + len(refused) > ROWS or len(lines) * len(heading) > CELLS:
             raise GpudashError("catalogue_import.too_many_rows", file=file_name, limit=ROWS, cells=CELLS)
-        for column, cells in zip(columns.values(), zip(*kept)):
-            column.extend(cells)
+        for column, seen, cells in zip(columns.values(), first_seen, zip(*kept)):
+            column.extend(map(seen.setdefault, cells, cells))
     return _tidied(columns, lines, refused)
 
 
