@@ -112,3 +112,15 @@ def test_that_nobody_promises_spot_is_said_where_it_is_used(spot_fraction):
     result = answered(workload=work, purchase=purchase, requirements={"providers_in": ["AWS"]})
     said = {message.code for message in result.warnings}
     assert ("warnings.on_spot" in said) == (result.recommendation.purchase_split["spot"] > 0) == (spot_fraction > 0)
+
+
+def test_a_card_that_its_name_puts_on_pcie_is_not_joined_by_nvlink():
+    """Cudo Compute's A800 is the PCIe card: 1,935 GB/s, and a bridge between two cards only."""
+    row = CATALOGUE.offers.row_of("Cudo Compute / intel-ice-lake-a800-pci_8x64v128gb / us-carlsbad-1")
+    hardware, gpu = CATALOGUE.hardware, CATALOGUE.offers.gpu_row[row]
+    assert hardware.bandwidth_gb_per_s[gpu] == hardware.bandwidth_gb_per_s[hardware.index("A100-80GB PCIe")] == 1935
+    assert hardware.link_scope[gpu] == "pair"
+    asked = answered(
+        workload={"model": "llama-3.1-70b"}, requirements={"nvlink": True, "providers_in": ["Cudo Compute"]}
+    )
+    assert "not joined by NVLink" in why_rejected(asked, CATALOGUE.offers.id[row])
