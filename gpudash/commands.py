@@ -276,10 +276,16 @@ def _result(options: Namespace, text: Text):
     if vars(options).get("full"):
         from dataclasses import replace
 
+        from gpudash.fleets import find_fleets
         from gpudash.flips import find_flips
         from gpudash.uncertainty import simulate
 
-        result = replace(result, flips=find_flips(scenario, prices), uncertainty=simulate(scenario, prices))
+        result = replace(
+            result,
+            flips=find_flips(scenario, prices),
+            fleets=find_fleets(scenario, prices),
+            uncertainty=simulate(scenario, prices),
+        )
     return result
 
 

@@ -148,11 +148,16 @@ def _storage_by_month(known, placement: Placement | None) -> np.ndarray:
 
 def _egress(known, provider: str, country: str) -> tuple[float, bool]:
     """Monthly cost of traffic to the internet by the provider's tiers, and whether it publishes any."""
-    amount_gb = known.scenario.storage.egress_gb_per_month
-    if not amount_gb:
+    if not known.scenario.storage.egress_gb_per_month:
         return 0.0, True
-    tiers = egress_tiers(known, provider, country)
-    return _tiered_usd(tiers, amount_gb), tiers[0].provider == provider
+    is_published = egress_tiers(known, provider, country)[0].provider == provider
+    return egress_usd_per_month(known, provider, country), is_published
+
+
+def egress_usd_per_month(known, provider: str, country: str, share_fraction: float = 1.0) -> float:
+    """What a share of the scenario's traffic to the internet costs by the provider's price steps."""
+    amount_gb = share_fraction * known.scenario.storage.egress_gb_per_month
+    return _tiered_usd(egress_tiers(known, provider, country), amount_gb)
 
 
 def egress_tiers(known, provider: str, country: str) -> list:

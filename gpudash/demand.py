@@ -83,10 +83,10 @@ def inference_servers(
     """
     delay_minutes = traffic.scaling_delay_minutes + traffic.cold_start_minutes
     covered = provisioned_requests_per_s(load.requests_per_s, delay_minutes, traffic.follows_demand)
-    left = covered - np.asarray(served_elsewhere_requests_per_s)[..., None]
-    covered = np.where(left > covered * _ROUNDING, left, 0)
+    above = covered - np.asarray(served_elsewhere_requests_per_s)[..., None]
+    left = np.where(above > covered * _ROUNDING, above, 0)
     capacity = np.asarray(capacity_requests_per_s, dtype=float)[..., None, None] * traffic.target_utilisation_fraction
-    servers = np.ceil(covered / capacity * (1 - _ROUNDING))
+    servers = np.ceil(left / capacity * (1 - _ROUNDING))
     missing = np.maximum(traffic.minimum_replicas - np.asarray(replicas_elsewhere), 0)[..., None]
     least = np.ceil(missing / np.asarray(replicas_per_server, dtype=float)[..., None, None])
     if traffic.scale_to_zero:

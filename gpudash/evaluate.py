@@ -129,6 +129,7 @@ def evaluate(scenario: Scenario, catalogue: Catalogue, stages: Stages | None = N
         path=stages.optional("path", {}, _path, solved, picked.first),
         uncertainty=None,
         flips=None,
+        fleets=None,
         assumptions=(
             *ledger(known),
             *(() if focus is None else price_entries(known, choices[focus])),

@@ -1,21 +1,32 @@
 """Routing by prompt length: long prompts to servers of one type, the others to servers of another.
 
 Priced are the servers alone: people, data and the network belong to the whole. Then the two groups of servers share
-nothing, so each is bought in its own cheapest mix, and the cheapest pair is the cheapest offer for the one and the
-cheapest for the other. That is exact over all offers. It is set against the best single type: the one offer on which
-both groups together cost least. One group of that type for prompts of all lengths is not priced: it would save a
-server here and there by rounding, but has to run every prompt in the layout and batches that the long ones allow.
+only what is limited for both: servers bought already and a cap on commitments, which are divided between them, and
+quotas. Under each division the groups are bought apart, each in its own cheapest mix, and the cheapest pair is the
+cheapest offer for the one and the cheapest for the other (or the cheapest that keep to the quotas together); over all
+divisions that is exact for all offers. It is set against the best single type: the one offer on which both groups
+together cost least. One group of that type for prompts of all lengths is not priced: it would save a server here and
+there by rounding, but has to run every prompt in the layout and batches that the long ones allow.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
 from gpudash.assumptions import assume
 from gpudash.catalogue import Catalogue
-from gpudash.evaluate import Solved, solve
+from gpudash.contracts import held_servers, servers_of
+from gpudash.evaluate import solve
 from gpudash.offers import offer_id
-from gpudash.scenario import Scenario
+from gpudash.quotas import covered
+from gpudash.scenario import Contract, Scenario
+from gpudash.shared_cap import first_parts, usd_by_cap
+from gpudash.tco import total_costs
+
+MOST_DIVISIONS = 2000  # of what is bought already between both groups; all of them up to here, then evenly spread
+MOST_DIVIDED = 8  # contracts that both groups could use
 
 # What both groups share, or what is decided about the whole; left out of the price of a group.
 _OF_THE_WHOLE = {
@@ -32,7 +43,10 @@ _OF_THE_WHOLE = {
 
 @dataclass(frozen=True)
 class PromptGroup:
-    """The servers that take the prompts of one length: their offer, how many at the peak of month 1, their cost."""
+    """The servers that take the prompts of one length: their offer, how many at the peak of month 1, their cost.
+
+    `contract_servers` of them are bought already and in no cost.
+    """
 
     context_tokens: int
     provider: str
@@ -40,6 +54,7 @@ class PromptGroup:
     gpu: str
     gpus_per_server: int
     servers: int
+    contract_servers: int
     compute_usd: float
 
 
@@ -58,6 +73,23 @@ class PromptRouting:
     gain_usd: float | None
     gain_fraction: float | None
 
+    @property
+    def one_provider(self) -> bool:
+        return self.short.provider == self.long.provider
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """An offer for each length under one division: cost of its servers, and what of the contracts each group has."""
+
+    rows: tuple[int, int]
+    usd: tuple[float, float]
+    contracts: tuple[tuple[Contract, ...], tuple[Contract, ...]]
+
+    @property
+    def total_usd(self) -> float:
+        return sum(self.usd)
+
 
 def has_long_prompts(scenario: Scenario) -> bool:
     """Whether a part of the requests is said to have longer prompts than the others."""
@@ -67,58 +99,189 @@ def has_long_prompts(scenario: Scenario) -> bool:
 def prompt_routing(scenario: Scenario, catalogue: Catalogue) -> PromptRouting | None:
     """Both groups at their cheapest; None where no prompts are long, for training, and where a group has no offer.
 
-    A cap on commitments, or servers bought already, count for both groups together and would have to be split: None
-    then, too. Raises what `evaluate` raises.
+    None, too, where more than `MOST_DIVIDED` contracts could serve both. Raises what `evaluate` raises.
     """
-    work, traffic, purchase = scenario.workload, scenario.traffic, scenario.purchase
-    is_shared = purchase.commitment_cap_servers is not None or purchase.contracts
-    if not has_long_prompts(scenario) or work.kind not in ("inference", "batch") or is_shared:
+    work, traffic = scenario.workload, scenario.traffic
+    if not has_long_prompts(scenario) or work.kind not in ("inference", "batch"):
         return None
-    lengths = (work.context_tokens, work.long_context_tokens)
-    shares = (1 - traffic.long_prompts_fraction, traffic.long_prompts_fraction)
-    groups = [_solved(scenario, catalogue, tokens, share) for tokens, share in zip(lengths, shares)]
-    usd = np.array([_compute_usd(solved, len(catalogue.offers)) for solved in groups])
-    if not np.isfinite(usd.min(axis=1)).all():
+    short = _Group(scenario, catalogue, work.context_tokens, 1 - traffic.long_prompts_fraction)
+    long = _Group(scenario, catalogue, work.long_context_tokens, traffic.long_prompts_fraction)
+    divisions = _divisions(short, long)
+    if divisions is None:
         return None
-    short, long = (
-        _group(solved, tokens, int(offer)) for solved, tokens, offer in zip(groups, lengths, usd.argmin(axis=1))
+    to_short, to_long = _caps(short, long)
+    together = _kept_together(short, long)
+    both = single = None
+    for ours, theirs in divisions:
+        usd = short.usd(ours, to_short), long.usd(theirs, to_long)
+        rows_of = (_cheapest_rows(*usd, together), _cheapest_row(*usd, together))
+        both, single = (_cheaper(found, rows, usd, (ours, theirs)) for found, rows in zip((both, single), rows_of))
+    return None if both is None else _answer(short, long, both, single)
+
+
+class _Group:
+    """The prompts of one length: which offers can take them, and what their servers cost."""
+
+    def __init__(self, scenario: Scenario, catalogue: Catalogue, context_tokens: int, share: float):
+        own = {
+            "workload.context_tokens": context_tokens,
+            "workload.long_context_tokens": None,
+            "traffic.peak_requests_per_s": scenario.traffic.peak_requests_per_s * share,
+        }
+        solved = solve(assume(scenario.with_values(_OF_THE_WHOLE | own), catalogue))
+        self.context_tokens, self.known, self.costs = context_tokens, solved.known, solved.costs
+        self._shapes, self._sized = solved.shapes, solved.sized
+        self.rows = solved.costs.rows[solved.allowed]
+        servers = np.zeros(len(catalogue.offers), dtype=int)
+        servers[solved.costs.rows] = np.maximum(solved.costs.servers, solved.costs.last_servers)
+        self.most_servers, self.gpus = int(servers.max()), servers * catalogue.offers.gpus_per_server
+        contracts = solved.known.scenario.purchase.contracts
+        self.uses = np.array([servers_of(solved.known, one, self.rows) > 0 for one in contracts], dtype=bool)
+        self.uses = self.uses.reshape(len(contracts), len(self.rows))
+        self._priced: dict[tuple, np.ndarray] = {}
+
+    def usd(self, contracts: tuple[Contract, ...], caps_servers: np.ndarray | None) -> np.ndarray:
+        """Cost of the servers on every offer of the catalogue with so much of the contracts [offers, caps].
+
+        A column for each cap on commitments, a single one without any; infinite where an offer cannot do the work.
+        """
+        patterns, pattern_of = np.unique(self.uses, axis=1, return_inverse=True)
+        usd = np.full((len(self.gpus), 1 if caps_servers is None else len(caps_servers)), np.inf)
+        for pattern in range(patterns.shape[1]):
+            own = tuple(contract for contract, is_used in zip(contracts, patterns[:, pattern]) if is_used)
+            members = self.rows[pattern_of.ravel() == pattern]
+            if (pattern, own) not in self._priced:
+                self._priced[pattern, own] = self._usd_of(members, own, caps_servers)
+            usd[members] = self._priced[pattern, own]
+        return usd
+
+    def _usd_of(self, rows: np.ndarray, contracts: tuple[Contract, ...], caps_servers: np.ndarray | None) -> np.ndarray:
+        known = self.known_with(contracts)
+        costs = total_costs(known, self._shapes, self._sized, rows)
+        if caps_servers is None:
+            return costs.compute_usd[:, None]
+        resale = known.scenario.purchase.resale_fraction
+        return np.stack(
+            [
+                usd_by_cap(costs.groups[group], caps_servers, resale_fraction=resale, **costs.prices.of(candidate))
+                for candidate, group in enumerate(costs.group_of)
+            ]
+        )
+
+    def known_with(self, contracts: tuple[Contract, ...]):
+        """The question of this group with so much of the contracts."""
+        scenario = self.known.scenario
+        return replace(self.known, scenario=scenario.with_value("purchase.contracts", contracts))
+
+
+def _caps(short: _Group, long: _Group) -> tuple[np.ndarray, np.ndarray] | tuple[None, None]:
+    """What each group has of the cap on commitments under each way to divide it; None where it binds nobody."""
+    cap = short.known.scenario.purchase.commitment_cap_servers
+    if cap is None or cap >= short.most_servers + long.most_servers:
+        return None, None
+    to_short = first_parts(cap)
+    return to_short, cap - to_short
+
+
+def _divisions(short: _Group, long: _Group) -> Iterator[tuple[tuple[Contract, ...], tuple[Contract, ...]]] | None:
+    """What of each contract the group of short prompts has, and what the other; None where there are too many.
+
+    A contract that only one group can use is all its own.
+    """
+    contracts = short.known.scenario.purchase.contracts
+    is_shared = [bool(ours.any() and theirs.any()) for ours, theirs in zip(short.uses, long.uses)]
+    if sum(is_shared) > MOST_DIVIDED:
+        return None
+    most = max(int(MOST_DIVISIONS ** (1 / max(sum(is_shared), 1))), 2)
+    counts = []
+    for contract, shared in zip(contracts, is_shared):
+        steps = np.linspace(0, contract.count, min(contract.count + 1, most)) if shared else [contract.count]
+        counts.append(np.unique(np.rint(steps)).astype(int).tolist())
+    return (
+        (
+            tuple(_part(contract, count) for contract, count in zip(contracts, ours)),
+            tuple(
+                _part(contract, contract.count - count if shared else count)
+                for contract, count, shared in zip(contracts, ours, is_shared)
+            ),
+        )
+        for ours in product(*counts)
     )
-    total_usd, both_usd = short.compute_usd + long.compute_usd, usd.sum(axis=0)
-    best = int(both_usd.argmin())
-    if not np.isfinite(both_usd[best]):
-        return PromptRouting(short, long, None, total_usd, None, None, None)
-    single_usd = float(both_usd[best])
-    gain_usd = single_usd - total_usd
-    gain_fraction = gain_usd / single_usd if single_usd else 0.0
-    return PromptRouting(short, long, offer_id(catalogue.offers, best), total_usd, single_usd, gain_usd, gain_fraction)
 
 
-def _solved(scenario: Scenario, catalogue: Catalogue, context_tokens: int, share: float) -> Solved:
-    """The question of one group: its share of the requests, its length of prompt."""
-    own = {
-        "workload.context_tokens": context_tokens,
-        "workload.long_context_tokens": None,
-        "traffic.peak_requests_per_s": scenario.traffic.peak_requests_per_s * share,
-    }
-    return solve(assume(scenario.with_values(_OF_THE_WHOLE | own), catalogue))
+def _part(contract: Contract, count: int) -> Contract:
+    return contract.model_copy(update={"count": count})
 
 
-def _compute_usd(solved: Solved, offers: int) -> np.ndarray:
-    """Cost of the servers on every offer of the catalogue; infinite where it cannot do the work."""
-    usd = np.full(offers, np.inf)
-    usd[solved.costs.rows] = np.where(solved.allowed, solved.costs.compute_usd, np.inf)
-    return usd
+def _kept_together(short: _Group, long: _Group) -> np.ndarray | None:
+    """Whether two offers, one for short and one for long prompts, keep to every quota; None where there is none."""
+    quotas = short.known.scenario.requirements.quotas
+    if not quotas:
+        return None
+    every = np.arange(len(short.gpus))
+    kept = np.ones((len(every), len(every)), dtype=bool)
+    for quota in quotas:
+        counted = covered(short.known, quota, every)
+        kept &= (short.gpus * counted)[:, None] + (long.gpus * counted) <= quota.gpus
+    return kept
 
 
-def _group(solved: Solved, context_tokens: int, offer: int) -> PromptGroup:
-    offers, costs = solved.known.catalogue.offers, solved.costs
-    candidate = int(np.flatnonzero(costs.rows == offer)[0])
+def _cheapest_rows(short_usd, long_usd, together: np.ndarray | None) -> tuple[int, int, int]:
+    """The cheapest offer for each length, and the part of the cap."""
+    if together is None:
+        cap = int((short_usd.min(axis=0) + long_usd.min(axis=0)).argmin())
+        return int(short_usd[:, cap].argmin()), int(long_usd[:, cap].argmin()), cap
+    best, best_usd = (0, 0, 0), np.inf
+    for cap in range(short_usd.shape[1]):
+        usd = np.where(together, short_usd[:, cap, None] + long_usd[:, cap], np.inf)
+        if usd.min() < best_usd:
+            short, long = np.unravel_index(usd.argmin(), usd.shape)
+            best, best_usd = (int(short), int(long), cap), float(usd.min())
+    return best
+
+
+def _cheapest_row(short_usd, long_usd, together: np.ndarray | None) -> tuple[int, int, int]:
+    """The one offer on which both lengths cost least, and the part of the cap."""
+    usd = short_usd + long_usd
+    if together is not None:
+        usd = np.where(together.diagonal()[:, None], usd, np.inf)
+    row, cap = np.unravel_index(usd.argmin(), usd.shape)
+    return int(row), int(row), int(cap)
+
+
+def _cheaper(found: _Pair | None, rows: tuple[int, int, int], usd, contracts) -> _Pair | None:
+    """The pair found under this division if it is the cheapest so far; None while there is none at all."""
+    short, long, cap = rows
+    pair = _Pair((short, long), (float(usd[0][short, cap]), float(usd[1][long, cap])), contracts)
+    if not np.isfinite(pair.total_usd) or (found is not None and found.total_usd <= pair.total_usd):
+        return found
+    return pair
+
+
+def _answer(short: _Group, long: _Group, both: _Pair, single: _Pair | None) -> PromptRouting:
+    groups = [
+        _prompt_group(group, row, usd, contracts)
+        for group, row, usd, contracts in zip((short, long), both.rows, both.usd, both.contracts)
+    ]
+    if single is None:
+        return PromptRouting(*groups, None, both.total_usd, None, None, None)
+    gain_usd = single.total_usd - both.total_usd
+    gain_fraction = gain_usd / single.total_usd if single.total_usd else 0.0
+    name = offer_id(short.known.catalogue.offers, single.rows[0])
+    return PromptRouting(*groups, name, both.total_usd, single.total_usd, gain_usd, gain_fraction)
+
+
+def _prompt_group(group: _Group, offer: int, usd: float, contracts: tuple[Contract, ...]) -> PromptGroup:
+    offers, costs = group.known.catalogue.offers, group.costs
+    servers = int(costs.servers[np.flatnonzero(costs.rows == offer)[0]])
+    held = held_servers(group.known_with(contracts), np.array([offer]))[0, 0]
     return PromptGroup(
-        context_tokens=context_tokens,
+        context_tokens=group.context_tokens,
         provider=str(offers.provider[offer]),
         offer=offer_id(offers, offer),
-        gpu=solved.known.catalogue.hardware.names[offers.gpu_row[offer]],
+        gpu=group.known.catalogue.hardware.names[offers.gpu_row[offer]],
         gpus_per_server=int(offers.gpus_per_server[offer]),
-        servers=int(costs.servers[candidate]),
-        compute_usd=float(costs.compute_usd[candidate]),
+        servers=servers,
+        contract_servers=min(int(held), servers),
+        compute_usd=usd,
     )

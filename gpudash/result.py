@@ -256,6 +256,7 @@ class Result:
     path: dict[str, Any]  # tree name -> gpudash.tree.Path
     uncertainty: Any  # gpudash.uncertainty.Uncertainty; None until it is asked for
     flips: Any  # of gpudash.flips.Flip; None until they are asked for
+    fleets: Any  # gpudash.fleets.Fleets, of two types of server; None until they are asked for
     assumptions: tuple[Assumption, ...]
     warnings: tuple[Message, ...]
 

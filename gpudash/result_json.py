@@ -49,6 +49,7 @@ def result_json(result: Result, text: Text) -> dict[str, Any]:
         ],
         "uncertainty": plain(result.uncertainty, text),
         "flips": plain(result.flips, text),
+        "fleets": plain(result.fleets, text),
         "assumptions": plain(result.assumptions, text),
         "warnings": plain(result.warnings, text),
         "catalogue": catalogue_json(result.catalogue),

@@ -39,6 +39,10 @@ class Prices:
     def mix_arguments(self, rows) -> dict:
         return {f"{kind}_usd_per_hour": getattr(self, f"{kind}_usd_per_hour")[rows] for kind in KINDS}
 
+    def of(self, candidate: int) -> dict[str, float]:
+        """The same of one candidate, as numbers."""
+        return {name: float(price[0]) for name, price in self.mix_arguments([candidate]).items()}
+
 
 @dataclass(frozen=True)
 class Costs:
@@ -195,8 +199,7 @@ def _needed(known, sized, shape_of: np.ndarray) -> tuple[np.ndarray, np.ndarray,
 
 def mix_plan(known, costs: Costs, candidate: int) -> Plan:
     """The purchase mix of one candidate in detail."""
-    one = {name: float(price[0]) for name, price in costs.prices.mix_arguments([candidate]).items()}
-    return plan(costs.groups[costs.group_of[candidate]], **mix_rules(known), **one)
+    return plan(costs.groups[costs.group_of[candidate]], **mix_rules(known), **costs.prices.of(candidate))
 
 
 def monthly_usd(known, costs: Costs, candidate: int, mix: Plan) -> dict[str, np.ndarray]:
@@ -389,6 +392,10 @@ def _support(known, rows: np.ndarray, spend_usd_per_month: np.ndarray) -> np.nda
 
 def peak_usd_per_hour(costs: Costs) -> np.ndarray:
     """What a candidate costs in its busiest hour of month 1: all servers at the dearest rate it can be asked to pay."""
-    rates = np.vstack([getattr(costs.prices, f"{kind}_usd_per_hour") for kind in ("on_demand", *COMMITMENTS)])
-    rate = np.where(np.isnan(rates[0]), np.nanmax(np.nan_to_num(rates, nan=0.0), axis=0), rates[0])
-    return (costs.servers - costs.taken.servers) * rate
+    return (costs.servers - costs.taken.servers) * dearest_usd_per_hour(costs.prices)
+
+
+def dearest_usd_per_hour(prices: Prices) -> np.ndarray:
+    """What one server may cost in any hour: on demand, and where that is not sold, the dearest commitment."""
+    rates = np.vstack([getattr(prices, f"{kind}_usd_per_hour") for kind in ("on_demand", *COMMITMENTS)])
+    return np.where(np.isnan(rates[0]), np.nanmax(np.nan_to_num(rates, nan=0.0), axis=0), rates[0])

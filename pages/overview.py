@@ -1,7 +1,7 @@
 """Overview: the answer on one screen, how it is bought, what would change it, what stands beside it."""
 
 import ui
-from gpudash.figures import derivation, overview
+from gpudash.figures import derivation, fleets, overview
 from gpudash.flips import search_first_flips
 
 page = ui.begin("overview")
@@ -24,7 +24,7 @@ page.side_by_side(
     lambda: page.listed("section_beside", overview.runner_up),
 )
 page.side_by_side(
-    lambda: page.folded("further", overview.more_warnings, overview.less_precise),
+    lambda: page.folded("further", overview.more_warnings, overview.less_precise, fleets.beside_the_answer),
     lambda: page.more("more", "about.name", "about.author", "about.paid_usd_per_month", "about.notes", columns=2),
 )
 page.work()

@@ -1,11 +1,13 @@
 """Recommendation: the way to the answer, who fell and why, and what the published trees say."""
 
 import ui
-from gpudash.figures import ecosystem, overview, recommendation, slices
+from gpudash.figures import ecosystem, fleets, overview, recommendation, slices
+from gpudash.fleets import search_fleets
 
 page = ui.begin("recommendation")
 page.title()
 page.card(overview.answer)
+page.gradually(search_fleets, fleets.worth_saying)
 page.why_not(recommendation.another_gpu)
 page.more(
     "more",
@@ -49,3 +51,4 @@ page.section("section_alternatives")
 page.table(recommendation.alternatives)
 if page.show(slices.slices):
     page.folded_table(slices.slices)
+page.work()

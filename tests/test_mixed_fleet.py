@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from gpudash import mixed_fleet as module
 from gpudash.assumptions import assume
 from gpudash.catalogue import load_catalogue
-from gpudash.demand import inference_servers
+from gpudash.contracts import held_servers, servers_of
+from gpudash.demand import Load, inference_servers
 from gpudash.evaluate import evaluate, solve
+from gpudash.fleet_costs import FleetCosts
 from gpudash.layers import layers
 from gpudash.mixed_fleet import mixed_fleet
 from gpudash.purchase_mix import best_mix, server_usd
@@ -91,7 +92,7 @@ def test_base_and_peak_together_serve_every_hour(fleet, catalogue):
 def test_what_the_bounds_skip_could_not_have_been_cheaper(catalogue, monkeypatch, changes):
     asked = scenario(traffic__peak_requests_per_s=60, **changes)
     quick = mixed_fleet(asked, catalogue)
-    monkeypatch.setattr(module._Fleet, "_least_peak_usd", lambda _, base, numbers, peak: np.full(len(numbers), -1e12))
+    monkeypatch.setattr(FleetCosts, "_least_peak_usd", lambda _, base, numbers, peak: np.full(len(numbers), -1e12))
     slow = mixed_fleet(asked, catalogue)
     assert quick.total_usd == pytest.approx(slow.total_usd, rel=1e-9)
     assert quick.total_usd <= quick.single_usd
@@ -142,3 +143,74 @@ def test_two_types_together_stay_within_a_quota(catalogue):
     bound = mixed_fleet(scenario(requirements__quotas=[quota]), catalogue, one_provider=True)
     parts = [part for part in (bound.base, bound.peak) if part and part.provider == provider]
     assert sum(part.servers * part.gpus_per_server for part in parts) < used
+
+
+FEW = {
+    "workload": {"model": "llama-3.1-8b"},
+    "requirements": {"providers_in": ["AWS", "GCP"], "gpus_in": ["L4", "A100-40GB SXM"], "countries": ["US"]},
+}
+
+
+def by_hand(asked: Scenario, catalogue) -> float:
+    """The cheapest pair of this form found hour by hour: every pair, every base, every division of the cap."""
+    solved = solve(assume(asked, catalogue))
+    known, sized, costs = solved.known, solved.sized, solved.costs
+    traffic, cap = known.scenario.traffic, known.scenario.purchase.commitment_cap_servers
+    contracts = known.scenario.purchase.contracts
+    shape, held = solved.shapes.of_offer[costs.rows], held_servers(known, costs.rows)
+    months = Load(known.load.requests_per_s[known.load.month_row], np.arange(held.shape[1]))
+
+    def usd(candidate, needed, most):
+        bought = np.maximum(needed - held[candidate][:, None], 0)
+        prices = costs.prices.mix_arguments([candidate])
+        return float(best_mix(layers(bought), commitment_cap_servers=most, **prices).total_usd[0])
+
+    def alone(candidate):
+        row = shape[candidate]
+        return inference_servers(traffic, months, sized.requests_per_s[row], sized.replicas_per_server[row])
+
+    cheapest = np.inf
+    for base in range(len(costs)):
+        for peak in range(len(costs)):
+            is_shared = any((servers_of(known, c, costs.rows[[base, peak]]) > 0).all() for c in contracts)
+            is_alike = shape[base] == shape[peak] and not held[[base, peak]].any()
+            if base == peak or is_shared or is_alike:
+                continue
+            one, two = shape[base], shape[peak]
+            for servers in range(alone(base).max()):
+                standing = np.maximum(held[base], servers)
+                rest = inference_servers(
+                    traffic, months, sized.requests_per_s[two], sized.replicas_per_server[two],
+                    served_elsewhere_requests_per_s=standing
+                    * sized.requests_per_s[one] * traffic.target_utilisation_fraction,
+                    replicas_elsewhere=standing * sized.replicas_per_server[one],
+                )  # fmt: skip
+                below = np.minimum(alone(base), standing[:, None])
+                for to_base in range(cap + 1) if cap is not None else [None]:
+                    to_peak = None if cap is None else cap - to_base
+                    cheapest = min(cheapest, usd(base, below, to_base) + usd(peak, rest, to_peak))
+    return cheapest
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_with_contracts_and_a_cap_the_fleet_is_the_cheapest_there_is(catalogue, number):
+    rng = np.random.default_rng(number)
+    contracts = [
+        {"provider": "AWS", "instance_or_gpu": "p4d.24xlarge", "count": int(rng.integers(1, 3)), "usd_per_hour": 9.0,
+         "months_left": int(rng.integers(1, 14))},
+        {"provider": "GCP", "instance_or_gpu": "L4", "count": int(rng.integers(4, 13)), "usd_per_hour": 1.0,
+         "months_left": int(rng.integers(1, 14))},
+    ]  # fmt: skip
+    asked = Scenario.read(FEW).with_values(
+        {
+            "traffic.peak_requests_per_s": float(rng.uniform(5, 20)),
+            "traffic.growth_fraction_per_month": float(rng.choice([0.0, 0.05])),
+            "traffic.minimum_replicas": int(rng.integers(1, 4)),
+            "purchase.horizon_months": 12,
+            "purchase.contracts": contracts[: int(rng.integers(0, 3))],
+            "purchase.commitment_cap_servers": [None, 1, 3][number % 3],
+        }
+    )
+    found, cheapest = mixed_fleet(asked, catalogue), by_hand(asked, catalogue)
+    assert found.total_usd == pytest.approx(min(cheapest, found.single_usd), rel=1e-9)
+    assert found.single_usd == pytest.approx(evaluate(asked, catalogue).cheapest.tco_usd, rel=1e-9)

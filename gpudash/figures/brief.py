@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from gpudash.figures import overview, what_if
+from gpudash.figures import fleets, overview, what_if
 from gpudash.figures.choices import price_source, short_name
 from gpudash.figures.evidence import entry_name, entry_value
 from gpudash.figures.money import money_of
@@ -182,7 +182,7 @@ def path(result: Result, text: Text) -> Table | None:
 
 
 def would_change(result: Result, text: Text) -> list[str]:
-    """What would lead to another answer: money, the competitor's price, the weights, a lower precision.
+    """What would lead to another answer: money, the competitor's price, the weights, a lower precision, two types.
 
     The nearest thresholds of single inputs come first where they were searched for.
     """
@@ -196,7 +196,7 @@ def would_change(result: Result, text: Text) -> list[str]:
     if second is not None and second.monthly_usd > first.monthly_usd > 0:
         dearer = text.percent(second.monthly_usd / first.monthly_usd - 1)
         lines.append(text("brief.change_price", first=short_name(first), second=short_name(second), share=dearer))
-    return lines + _weights(result, text) + overview.less_precise(result, text)
+    return lines + _weights(result, text) + overview.less_precise(result, text) + fleets.beside_the_answer(result, text)
 
 
 def sureness(result: Result, text: Text) -> list[str]:

@@ -1,7 +1,7 @@
 """Two types of server side by side: whether a base on one and the peak on another is cheaper than one type alone."""
 
 from gpudash.figures.money import money_of
-from gpudash.mixed_fleet import mixed_fleet
+from gpudash.mixed_fleet import FleetPart, mixed_fleet
 from gpudash.result import Result
 from gpudash.text import Text
 
@@ -10,14 +10,31 @@ def side_by_side(result: Result, text: Text) -> list[str]:
     """The cheapest pair with its gain over the cheapest single type, or that no pair is cheaper."""
     found = mixed_fleet(result.scenario, result.catalogue)
     if found is None:
-        return [text("mixed_fleet.only_serving")]
+        return [text("mixed_fleet.none")]
     if found.base is None:
         return [text("mixed_fleet.no_gain", pairs=text.number(found.pairs_tried), single=found.single)]
-    money = money_of(result, text)
-    said = {"total": money(found.total_usd), "gain": money(found.gain_usd), "share": text.percent(found.gain_fraction)}
-    lines = [text("mixed_fleet.gain", single=found.single, **said)]
-    for name, part in (("base", found.base), ("peak", found.peak)):
-        cards = {"gpus": text.number(part.gpus_per_server), "gpu": part.gpu}
-        words = {"servers": text.number(part.servers), "offer": part.offer, "usd": money(part.compute_usd)}
-        lines.append(text(f"mixed_fleet.{name}", **cards, **words))
+    money, total = money_of(result, text), money_of(result, text)(found.total_usd)
+    if found.single is None:
+        first = text("mixed_fleet.only", total=total)
+    else:
+        said = {"gain": money(found.gain_usd), "share": text.percent(found.gain_fraction)}
+        first = text("mixed_fleet.gain", single=found.single, total=total, **said)
+    lines = [first, *(_part(name, part, result, text) for name, part in (("base", found.base), ("peak", found.peak)))]
     return lines if found.one_provider else [*lines, text("mixed_fleet.two_providers")]
+
+
+def _part(name: str, part: FleetPart, result: Result, text: Text) -> str:
+    """What one type does, how many of it there are, what the bought ones cost and how they are bought."""
+    cards = {
+        "gpus": text.number(part.gpus_per_server),
+        "gpu": part.gpu,
+        "usd": money_of(result, text)(part.compute_usd),
+    }
+    said = [text(f"mixed_fleet.{name}", servers=text.number(part.servers), offer=part.offer, **cards)]
+    if part.contract_servers:
+        said.append(text("mixed_fleet.held", held=text.number(part.contract_servers)))
+    ways = {text(f"common.way.{way}"): share for way, share in part.purchase_split.items() if share > 0}
+    if ways:
+        each = [text("mixed_fleet.way", way=way, share=text.percent(share)) for way, share in ways.items()]
+        said.append(text("mixed_fleet.bought", ways=text("mixed_fleet.separator").join(each)))
+    return text("brief.sentence_separator").join(said)
