@@ -45,6 +45,7 @@ class Known:
 
     @property
     def is_training(self) -> bool:
+        """Whether the work is training runs, fine-tuning among them."""
         return self.scenario.workload.kind in ("training", "fine_tuning")
 
     @property
@@ -67,10 +68,12 @@ class Known:
 
     @cached_property
     def weekly_shape(self) -> np.ndarray:
+        """The week's 168 hourly shares of the peak."""
         return weekly_shape(self.scenario.traffic, self.catalogue.traffic_shapes)
 
     @cached_property
     def load(self) -> Load:
+        """Requests per second in each hour of the week, month by month."""
         return requests_load(
             self.scenario.traffic, self.catalogue.traffic_shapes, self.scenario.purchase.horizon_months
         )

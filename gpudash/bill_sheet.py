@@ -52,6 +52,7 @@ class Worksheet:
         return len(self.rows)
 
     def add_heading(self, *cells: Any) -> int:
+        """Append a row of headings; its number in the sheet."""
         self.headings.add(self.add(*cells))
         return len(self.rows)
 

@@ -71,10 +71,12 @@ class Brief:
 
     @cached_property
     def question(self) -> str:
+        """What was asked, as one sentence."""
         return overview.title(self.result, self.text)[-1]
 
     @cached_property
     def answer(self) -> list[str]:
+        """What is recommended: one large sentence and the smaller ones under it."""
         return overview.answer(self.result, self.text)
 
     @cached_property
@@ -99,6 +101,7 @@ class Brief:
 
     @cached_property
     def made(self) -> str:
+        """Which version made it."""
         return self.text("brief.made", version=gpudash.__version__)
 
     @cached_property

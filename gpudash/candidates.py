@@ -62,6 +62,7 @@ class Gates:
         self._fails = np.zeros(len(self.alive), dtype=bool)
 
     def rejected(self) -> Rejected:
+        """Every offer that fell, with its reason."""
         rows = np.flatnonzero(self.reason_of >= 0)
         return Rejected(rows, self.reason_of[rows], tuple(self.reasons))
 

@@ -13,21 +13,25 @@ from gpudash.text import Text
 
 
 def list_snapshots(options: Namespace, text: Text) -> dict:
+    """The dates of the price snapshots."""
     return {"snapshots": list(snapshots())}
 
 
 def show(options: Namespace, text: Text) -> dict:
+    """What one snapshot holds, how old its prices are, and where they are from."""
     shown = load_catalogue(options.snapshot)
     return catalogue_json(shown) | {"origin": plain(shown.origin, text)}
 
 
 def check(options: Namespace, text: Text) -> dict:
+    """Everything wrong with the shipped data."""
     from gpudash.catalogue_check import check_catalogue
 
     return {"faults": plain(check_catalogue(), text)}
 
 
 def compare(options: Namespace, text: Text) -> dict:
+    """What changed between two snapshots."""
     from gpudash.catalogue_diff import diff
 
     changes = diff(load_catalogue(options.snapshot), load_catalogue(options.later))

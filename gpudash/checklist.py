@@ -30,6 +30,7 @@ class Item:
 
     @property
     def name(self) -> str:
+        """The text key of its name."""
         return f"checklist.{self.key}"
 
     def is_on(self, scenario: Scenario) -> bool:
@@ -64,6 +65,7 @@ class Checked:
 
     @property
     def changes_answer(self) -> bool:
+        """Whether another offer is recommended if the item is insisted on."""
         return self.answer_with != self.answer_without
 
 

@@ -80,6 +80,7 @@ class WorkedExample:
 
     @property
     def is_factor(self) -> bool:
+        """Whether its figures are factors, not shares saved."""
         return self.calculation == "penalty"
 
     def value(self, inputs: Mapping[str, float | bool]) -> float:

@@ -30,12 +30,14 @@ SCORE_KEYS = {"options", "criteria", "matrix", "method"}
 
 
 def evaluate(options: Namespace, text: Text) -> dict:
+    """The Result of a scenario."""
     from gpudash.result_json import result_json
 
     return result_json(_result(options, text), text)
 
 
 def tree(options: Namespace, text: Text) -> dict:
+    """The path of a scenario through one decision tree."""
     from gpudash.result_json import step_json
     from gpudash.tree import load_tree
 
@@ -49,6 +51,7 @@ def tree(options: Namespace, text: Text) -> dict:
 
 
 def memory(options: Namespace, text: Text) -> dict:
+    """GPU memory of a model, served or trained."""
     from gpudash.assumptions import resolve_model
     from gpudash.catalogue import load_catalogue
     from gpudash.memory import memory as memory_of
@@ -146,42 +149,49 @@ def speed(options: Namespace, text: Text) -> dict:
 
 
 def speed_batch(options: Namespace, text: Text) -> dict:
+    """A table of set-ups with the speed predicted for each."""
     from gpudash.speed_rows import predict_rows
 
     return _predict(options, text, predict_rows)
 
 
 def training_batch(options: Namespace, text: Text) -> dict:
+    """A table of training runs with the speed predicted for each."""
     from gpudash.training_rows import predict_training_rows
 
     return _predict(options, text, predict_training_rows)
 
 
 def fit_batch(options: Namespace, text: Text) -> dict:
+    """A table of set-ups with the verdict on whether each fits its GPUs."""
     from gpudash.memory_rows import fit_rows
 
     return _predict(options, text, fit_rows)
 
 
 def memory_batch(options: Namespace, text: Text) -> dict:
+    """A table of set-ups with the memory that would be measured of each."""
     from gpudash.memory_rows import memory_rows
 
     return _predict(options, text, memory_rows)
 
 
 def mix(options: Namespace, text: Text) -> dict:
+    """The cheapest purchase split of a demand and prices given as a file."""
     from gpudash.mix_request import mix as mix_of
 
     return mix_of(read_document(options.file))
 
 
 def tiers(options: Namespace, text: Text) -> dict:
+    """The cheapest tier of each data set of a file."""
     from gpudash.storage import tiers as tiers_of
 
     return tiers_of(read_document(options.file))
 
 
 def score(options: Namespace, text: Text) -> dict:
+    """The ranking of a table of options."""
     from gpudash.result_json import plain
 
     return plain(score_table(read_document(options.file), options.file), text)
@@ -197,6 +207,7 @@ def score_table(table, file: str):
 
 
 def formula(options: Namespace, text: Text) -> dict:
+    """The published dynamic cost formula."""
     from gpudash.formula import dynamic_cost
 
     return dynamic_cost(
@@ -210,6 +221,7 @@ def formula(options: Namespace, text: Text) -> dict:
 
 
 def claims(options: Namespace, text: Text) -> list[dict]:
+    """The audit of the articles' claims."""
     from gpudash.claims import claims as claims_of
     from gpudash.result_json import plain
 
@@ -217,6 +229,7 @@ def claims(options: Namespace, text: Text) -> list[dict]:
 
 
 def brief(options: Namespace, text: Text) -> dict:
+    """Writes the brief of a scenario as a file."""
     from gpudash.brief import Brief
     from gpudash.export_files import maker, write_brief
     from gpudash.figures.money import text_for
@@ -231,6 +244,7 @@ def brief(options: Namespace, text: Text) -> dict:
 
 
 def link(options: Namespace, text: Text) -> dict:
+    """The share link of a scenario."""
     from gpudash.share import url
 
     return {"link": url(_scenario(options))}

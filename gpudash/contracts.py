@@ -22,6 +22,7 @@ class Taken:
 
     @classmethod
     def nothing(cls, count: int) -> "Taken":
+        """Nothing taken over, for so many candidates."""
         return cls(np.zeros(count, dtype=int), np.zeros(count), np.zeros(count))
 
 

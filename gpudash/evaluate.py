@@ -54,6 +54,7 @@ class Solved:
         return int(np.flatnonzero(self.costs.rows == self.known.catalogue.offers.row_of(offer))[0])
 
     def chooser(self, scores: FrameworkScores, ordered: Order) -> Chooser:
+        """Who makes the choices that are shown, under these scores."""
         return Chooser(self.known, self.shapes, self.sized, self.costs, scores, ordered)
 
 

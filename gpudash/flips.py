@@ -55,6 +55,7 @@ class Progress:
 
     @property
     def fraction(self) -> float:
+        """How much of the search is done, 0 to 1."""
         return self.done / self.total
 
 
@@ -150,12 +151,15 @@ class Answers:
             sure |= np.isin(bound.rows, leading)
 
     def is_first(self, row: int | None) -> bool:
+        """Whether this offer is the same server as today's answer."""
         return self._server([] if row is None else [row]) == self.first
 
     def server(self, row: int) -> str:
+        """An offer's server in words."""
         return server_name(self.known.catalogue.offers, row)
 
     def name(self, row: int | None) -> str | None:
+        """An offer's id; None for none."""
         return None if row is None else offer_id(self.known.catalogue.offers, row)
 
     def _server(self, ranked: np.ndarray | list) -> tuple[str, str] | None:

@@ -31,10 +31,12 @@ class Criterion:
 
     @property
     def name(self) -> str:
+        """The text key of its name."""
         return f"scores.criterion_{self.key}"
 
     @property
     def dimension_name(self) -> str:
+        """The text key of its dimension's name."""
         return f"scores.dimension_{self.dimension}"
 
 
@@ -50,6 +52,7 @@ class Framework:
 
     @property
     def name(self) -> str:
+        """The text key of its name."""
         return f"scores.framework_{self.key}"
 
 
@@ -143,6 +146,7 @@ class FrameworkScores:
 
     @property
     def objectives(self) -> tuple[str, ...]:
+        """`max` or `min` for each criterion."""
         return tuple(criterion.objective for criterion in self.framework.criteria)
 
 

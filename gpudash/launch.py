@@ -127,6 +127,7 @@ def one_line(text: str) -> str:
 
 
 def torchrun(run: Run, master: str) -> list[str]:
+    """The arguments of torchrun for one process per card on all servers."""
     return [
         f"--nnodes={run.choice.servers}",
         f"--nproc-per-node={run.choice.gpus_per_server}",

@@ -30,6 +30,7 @@ class Terms:
 
     @classmethod
     def of(cls, demand_layers: Layers, resale_fraction: float) -> "Terms":
+        """The terms that a demand takes to cover its horizon."""
         horizon_hours = float(demand_layers.repeats.sum()) * demand_layers.period_hours
         paid, beyond = {}, {}
         for kind, years in TERM_YEARS.items():
@@ -41,7 +42,7 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class Choice:
+class LayerChoice:
     """Per offer, for how many groups of layers each commitment is cheaper than anything shorter: always the lowest.
 
     `usd_per_hour` (kinds, offers): the prices it rests on. Groups covered up to and including each kind are
@@ -56,10 +57,12 @@ class Choice:
 
     @cached_property
     def reserved_1y(self) -> np.ndarray:
+        """Groups covered by 1-year terms or longer ones (offers, years)."""
         return np.maximum(self.cheaper_by_year, self.reserved_3y[:, np.arange(self.layers.years) // LONG_TERM_YEARS])
 
     @cached_property
     def monthly(self) -> np.ndarray:
+        """Groups covered by any commitment (offers, periods)."""
         return np.maximum(self.cheaper_by_month, self.reserved_1y[:, self.layers.year])
 
     def served_hours(self) -> dict[str, np.ndarray]:
@@ -143,7 +146,7 @@ def _total(per_period: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(per_period).sum(axis=1)
 
 
-def choose(view: Layers, usd_per_hour: np.ndarray, terms: Terms, cap: int | None) -> tuple[Choice, np.ndarray]:
+def choose(view: Layers, usd_per_hour: np.ndarray, terms: Terms, cap: int | None) -> tuple[LayerChoice, np.ndarray]:
     """The nested choice of every layer for every offer, and what a server of each then costs (offers, terms, groups).
 
     `usd_per_hour` (kinds, offers) has `NOT_SOLD_USD_PER_HOUR` where a way is not sold; by the month all these offers
@@ -168,4 +171,4 @@ def choose(view: Layers, usd_per_hour: np.ndarray, terms: Terms, cap: int | None
     by_year = commit(cheapest, reserved_1y, terms.paid_hours["reserved_1y"])
     cheapest = np.add.reduceat(cheapest, np.arange(0, view.years, LONG_TERM_YEARS), axis=1)
     by_long_term = commit(cheapest, reserved_3y, terms.paid_hours["reserved_3y"])
-    return Choice(view, usd_per_hour, by_long_term, by_year, by_month), cheapest
+    return LayerChoice(view, usd_per_hour, by_long_term, by_year, by_month), cheapest

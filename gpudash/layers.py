@@ -31,10 +31,12 @@ class Layers:
 
     @property
     def period_hours(self) -> float:
+        """Hours of one period."""
         return HOURS_PER_YEAR / self.periods_per_year
 
     @property
     def years(self) -> int:
+        """Years that the demand touches, the last one perhaps in part."""
         return int(self.year[-1]) + 1
 
     @cached_property
@@ -59,10 +61,12 @@ class Layers:
 
     @cached_property
     def firm_hours_above(self) -> np.ndarray:
+        """The same of the hours that may not be interrupted (P, K + 1)."""
         return _sums_above(self.firm_hours * self.servers)
 
     @cached_property
     def flexible_hours_above(self) -> np.ndarray:
+        """The same of the hours that may be (P, K + 1)."""
         return _sums_above((self.hours - self.firm_hours) * self.servers)
 
     @cached_property

@@ -55,6 +55,7 @@ class Lever:
 
     @property
     def is_whole(self) -> bool:
+        """Whether the number is a whole one."""
         return isinstance(self.start, int)
 
     def values(self, direction: str) -> list[float]:
@@ -182,6 +183,7 @@ def _price_lever(name: str, row: dict, asked: Question, solved, ranked) -> Lever
 
 
 def server_name(offers: Offers, offer: int) -> str:
+    """A server in words: provider and instance."""
     return f"{offers.provider[offer]} {offers.instance[offer]}"
 
 

@@ -50,6 +50,7 @@ class ArticleColumn:
 
     @property
     def column(self) -> str:
+        """The heading of the column."""
         return _column(self.provider, self.instance_family)
 
 

@@ -28,7 +28,7 @@ from functools import cached_property
 import numpy as np
 
 from gpudash.errors import GpudashError
-from gpudash.layer_choice import COMMITMENTS, KINDS, NOT_SOLD_USD_PER_HOUR, TERM_YEARS, Choice, Terms, choose
+from gpudash.layer_choice import COMMITMENTS, KINDS, NOT_SOLD_USD_PER_HOUR, TERM_YEARS, LayerChoice, Terms, choose
 from gpudash.layers import Layers
 
 # What needs a way that is not sold costs more than this, however short the need is; nothing else ever does.
@@ -49,7 +49,7 @@ class Mixes:
 
     total_usd: np.ndarray
     usd_per_hour: np.ndarray  # (kinds, offers)
-    choices: tuple[tuple[np.ndarray, Choice], ...]  # with the rows of the offers they are of
+    choices: tuple[tuple[np.ndarray, LayerChoice], ...]  # with the rows of the offers they are of
     demand_layers: Layers
     terms: Terms
     upfront_fraction: float
@@ -57,18 +57,22 @@ class Mixes:
 
     @property
     def feasible(self) -> np.ndarray:
+        """Whether every hour can be bought, per offer."""
         return np.isfinite(self.total_usd)
 
     @cached_property
     def usd(self) -> dict[str, np.ndarray]:
+        """What is paid, by kind."""
         return {kind: rate * self._billed_hours[kind] for kind, rate in zip(KINDS, self.usd_per_hour)}
 
     @cached_property
     def served_hours(self) -> dict[str, np.ndarray]:
-        return self._columns(Choice.useful_hours)
+        """Useful server-hours, by kind."""
+        return self._columns(LayerChoice.useful_hours)
 
     @cached_property
     def unused_usd(self) -> dict[str, np.ndarray]:
+        """What is paid for hours that serve nothing, by kind of commitment."""
         billed, served = self._billed_hours, self.served_hours  # equal but for rounding where all is used
         return {
             kind: rate * np.maximum(billed[kind] - served[kind], 0.0)
@@ -77,10 +81,12 @@ class Mixes:
 
     @property
     def unused_commitment_usd(self) -> np.ndarray:
+        """What is paid for hours that serve nothing."""
         return sum(self.unused_usd.values())
 
     @cached_property
     def first_usd(self) -> np.ndarray:
+        """What is due in the first periods."""
         if self.first_periods is None:
             return self.total_usd
         return sum(self._columns(self._first_usd).values())
@@ -89,11 +95,11 @@ class Mixes:
     def _billed_hours(self) -> dict[str, np.ndarray]:
         return self._columns(lambda choice: choice.billed_hours(self.terms))
 
-    def _first_usd(self, choice: Choice) -> dict[str, np.ndarray]:
+    def _first_usd(self, choice: LayerChoice) -> dict[str, np.ndarray]:
         cash = replace(choice, layers=self.demand_layers).cash_usd(self.upfront_fraction)
         return {kind: paid[:, : self.first_periods].sum(axis=1) for kind, paid in cash.items()}
 
-    def _columns(self, of_choice: Callable[[Choice], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    def _columns(self, of_choice: Callable[[LayerChoice], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
         """One column per kind of purchase, put together from those of the choices."""
         columns = {kind: np.full(len(self.total_usd), np.nan) for kind in KINDS}
         for rows, choice in self.choices:
@@ -133,6 +139,7 @@ class Plan:
 
     @property
     def unused_commitment_usd(self) -> float:
+        """What is paid for hours that serve nothing."""
         return sum(self.unused_usd.values())
 
 

@@ -48,6 +48,8 @@ class ExchangeRate:
 
 @dataclass(frozen=True)
 class HardwareRow:
+    """A card, from its data sheet: dense rates, a link in both directions together; blank: not published."""
+
     gpu: str
     vendor: str
     architecture: str
@@ -77,6 +79,8 @@ class HardwareRow:
 
 @dataclass(frozen=True)
 class GpuAlias:
+    """Another spelling of a card's name."""
+
     alias: str
     gpu: str
 
@@ -186,6 +190,8 @@ class SpotRecord:
 
 @dataclass(frozen=True)
 class StorageRow:
+    """A tier of storage as the provider lists it, in its own currency."""
+
     provider: str
     tier: str
     kind: Literal["object", "block", "file"]
@@ -211,6 +217,8 @@ class StorageRow:
 
 @dataclass(frozen=True)
 class NetworkRow:
+    """A step of a provider's price for traffic, in its own currency."""
+
     provider: str
     item: Literal["egress_internet", "egress_vm_internet", "egress_object_storage", "egress_inter_region"]
     region_note: str
@@ -228,6 +236,8 @@ class NetworkRow:
 
 @dataclass(frozen=True)
 class SupportRow:
+    """A support plan as the provider lists it, in its own currency."""
+
     provider: str
     plan: str
     currency: str
@@ -330,6 +340,8 @@ class Default:
 
 @dataclass(frozen=True)
 class TrafficShapeRow:
+    """A week's demand by the hour, 168 shares of the peak in one cell."""
+
     shape: str
     kind: Literal["constructed", "measured"]
     time_zone: Literal["local", "utc"]

@@ -29,6 +29,7 @@ class Message:
 
     @classmethod
     def of(cls, code: str, /, **values) -> "Message":
+        """A message from its values by name."""
         return cls(code, tuple(values.items()))
 
 

@@ -178,6 +178,7 @@ class Stability:
 
     @property
     def is_stable(self) -> bool:
+        """Whether no other option can take the first place without getting better."""
         return self.after_poor == self.first and not self.reversals
 
 

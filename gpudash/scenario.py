@@ -335,6 +335,7 @@ class Scenario(_Group):
         return Scenario.read(values)
 
     def value(self, path: str) -> Any:
+        """The value of one input, by its path."""
         group, name = _existing(path)
         return getattr(getattr(self, group), name)
 
@@ -355,6 +356,7 @@ def fields() -> Mapping[str, FieldInfo]:
 
 
 def default(path: str) -> Any:
+    """What an input is when the user says nothing."""
     return fields()[path].default
 
 
@@ -375,6 +377,7 @@ def choices(path: str) -> tuple[str, ...]:
 
 
 def is_optional(path: str) -> bool:
+    """Whether an input may be left empty."""
     return type(None) in get_args(fields()[path].annotation)
 
 

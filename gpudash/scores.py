@@ -135,6 +135,7 @@ def squared_distances(matrix, objectives) -> tuple[np.ndarray, np.ndarray]:
 
 
 def closeness(to_best: np.ndarray, to_worst: np.ndarray) -> np.ndarray:
+    """d⁻ / (d⁺ + d⁻), 1 where both are 0."""
     total = to_best + to_worst
     return np.divide(to_worst, total, out=np.ones_like(total), where=total > 0)
 

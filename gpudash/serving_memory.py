@@ -188,10 +188,12 @@ def maximum_batch(
 
 
 def as_model(model: Model | str) -> Model:
+    """The model of that name; a model stays as it is."""
     return load_model(model) if isinstance(model, str) else model
 
 
 def as_precision(precision: Precision | str) -> Precision:
+    """The number format of that name; a format stays as it is."""
     return load_precision(precision) if isinstance(precision, str) else precision
 
 
@@ -201,6 +203,7 @@ def plain(value):
 
 
 def cache_layers(model: Model) -> int:
+    """Layers that hold a KV cache; 0 for models that keep none."""
     return model.layers_with_kv_cache or 0
 
 
@@ -244,6 +247,7 @@ def _inference_warnings(model: Model, context_tokens, tensor_parallel, kv_layout
 
 
 def common_warnings(model: Model, tokens) -> list[Message]:
+    """What is unusual about a model, served or trained at so many tokens."""
     warnings = []
     if model.maximum_context_tokens and np.max(tokens) > model.maximum_context_tokens:
         limit = {"maximum": model.maximum_context_tokens, "model": model.title}

@@ -40,6 +40,7 @@ class Shapes:
     @classmethod
     @lru_cache(maxsize=16)
     def of(cls, offers) -> "Shapes":
+        """The shapes of a catalogue's offers; kept, so that the same offers give the same object."""
         per_mille = np.rint(np.asarray(offers.gpu_fraction) * 1000).astype(np.int64)
         key = (offers.gpu_row.astype(np.int64) * 10_000 + offers.gpus_per_server) * 1001 + per_mille
         _, first, of_offer = np.unique(key, return_index=True, return_inverse=True)

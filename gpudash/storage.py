@@ -49,6 +49,7 @@ class Placement:
 
     @property
     def monthly_usd(self) -> float:
+        """What all data sets cost in a month, in their tiers."""
         return math.fsum(self.usd_by_dataset.values())
 
     @property

@@ -37,6 +37,7 @@ class Prices:
     rework_fraction: np.ndarray
 
     def mix_arguments(self, rows) -> dict:
+        """The prices of these candidates, as arguments of a purchase mix."""
         return {f"{kind}_usd_per_hour": getattr(self, f"{kind}_usd_per_hour")[rows] for kind in KINDS}
 
     def of(self, candidate: int) -> dict[str, float]:

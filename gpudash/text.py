@@ -34,6 +34,7 @@ class Text:
         return _topic(self.language, topic)[name].format_map(values)
 
     def has(self, key: str) -> bool:
+        """Whether there is such a sentence."""
         topic, _, name = key.partition(".")
         return name in _topic(self.language, topic)
 
@@ -69,6 +70,7 @@ class Text:
 
     @cached_property
     def locale(self) -> str:
+        """The name under which Babel knows the language."""
         return _LOCALES[self.language]
 
     def number(self, value: float, digits: int | None = None) -> str:

@@ -34,6 +34,7 @@ class Condition:
     wanted: object
 
     def holds(self, columns: Mapping[str, np.ndarray], facts: Mapping) -> np.ndarray:
+        """Which candidates meet it; a column that nobody gave is refused by name."""
         if self.column not in columns:
             raise GpudashError("tree.error_column", column=self.column)
         values = np.asarray(columns[self.column])
@@ -70,6 +71,7 @@ class Branch:
     ours: bool
 
     def takes(self, value: float, facts: Mapping) -> bool:
+        """Whether a number lies in the branch."""
         low, high = _value(self.low, facts), _value(self.high, facts)
         return (low < value or (self.low_inside and low == value)) and (
             value < high or (self.high_inside and value == high)
@@ -102,12 +104,15 @@ class Tree:
 
     @property
     def name(self) -> str:
+        """The text key of its name."""
         return f"tree.{self.key}"
 
     def question(self, node: Node) -> str:
+        """The text key of a node's question."""
         return f"tree.{self.key}.{node.key}"
 
     def sentence(self, node: Node, branch: Branch) -> str:
+        """The text key of a branch."""
         return f"tree.{self.key}.{node.key}.{branch.key}"
 
 

@@ -74,6 +74,7 @@ class Uncertainty:
 
     @property
     def fraction(self) -> float:
+        """How much of what was asked for is done, 0 to 1."""
         return self.draws / self.total
 
     def sampling_error(self, share: float) -> float:
@@ -139,6 +140,7 @@ class Deviations:
 
     @classmethod
     def drawn(cls, dice: np.random.Generator, field: "Field") -> "Deviations":
+        """One draw for everything that moves."""
         sizes = field.sizes
         alone = {name: float(dice.standard_normal()) for name in ("demand", "growth")}
         return cls(**alone, **{name: dice.standard_normal(count) for name, count in sizes.items()})

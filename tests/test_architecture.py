@@ -40,6 +40,14 @@ def own_modules(path: Path) -> set[Path]:
     return {file for file in found if file.exists()}
 
 
+def public(path: Path) -> list[ast.FunctionDef | ast.ClassDef]:
+    """The functions, classes and methods of a module that others may use."""
+    found = [node for node in tree(path).body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+    for kind in [node for node in found if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]:
+        found += [node for node in kind.body if isinstance(node, ast.FunctionDef)]
+    return [node for node in found if not node.name.startswith("_")]
+
+
 def sentences(path: Path) -> list[str]:
     """String constants that read like a sentence, docstrings aside."""
     module = tree(path)
@@ -83,6 +91,11 @@ def test_a_page_only_names_what_to_show(path):
 def test_the_frame_says_nothing_of_its_own(path):
     assert "pages" not in imported(path)
     assert sentences(path) == []
+
+
+@pytest.mark.parametrize("path", [*CORE, *FIGURES, *UI], ids=name)
+def test_whatever_others_may_use_says_what_it_is(path):
+    assert [node.name for node in public(path) if not ast.get_docstring(node)] == []
 
 
 def test_pages_do_not_know_each_other():

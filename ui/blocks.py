@@ -77,6 +77,7 @@ class Page:
 
     @property
     def answered(self) -> bool:
+        """Whether anything can be recommended."""
         return self.result.recommendation is not None
 
     def show(self, function: View):
@@ -99,6 +100,7 @@ class Page:
                 st.error(literal(self.text("frame.part_failed", part=f"{self.name}.{part}")), icon=":material/error:")
 
     def say(self, name: str, **values) -> None:
+        """A sentence of the page's topic."""
         st.markdown(literal(self.text(f"{self.name}.{name}", **values)))
 
     def section(self, name: str, *views: View) -> None:
@@ -108,6 +110,7 @@ class Page:
         st.subheader(literal(self.text(f"{self.name}.{name}")), anchor=False)
 
     def title(self) -> None:
+        """The page's own title."""
         st.header(literal(self.text(f"{self.name}.title")), anchor=False)
 
     def headings(self, function: View) -> None:
@@ -131,6 +134,7 @@ class Page:
         st.caption(literal(self.text(f"{self.name}.{name}")))
 
     def fields(self, *paths: str, columns: int = 3) -> None:
+        """Inputs side by side, each drawn by its type."""
         self._inputs += paths
         for start, column in enumerate(st.columns(columns)):
             with column:
@@ -167,6 +171,7 @@ class Page:
 
     @cached_property
     def brief(self) -> Brief:
+        """The answer as what management reads."""
         return Brief(self.result, self.answer_text, state.link())
 
     def newer_prices(self) -> None:
@@ -321,6 +326,7 @@ class Page:
                 downloads.table(numbers, self.brief, f"{key}.numbers")
 
     def table(self, function: View) -> None:
+        """A table, sortable, with its source and its CSV."""
         shown = self.show(function)
         if shown is not None:
             self._draw_titled_table(shown, f"{self.name}.{function.__name__}")
@@ -485,6 +491,7 @@ class Page:
             _draw_points(shown)
 
     def side_by_side(self, *draws: Callable[[], None]) -> None:
+        """Blocks beside each other, under each other on a phone."""
         for draw, column in zip(draws, st.columns(len(draws))):
             with column:
                 draw()

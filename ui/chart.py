@@ -18,6 +18,7 @@ class Chart:
 
     @classmethod
     def of(cls, drawing: go.Figure) -> "Chart":
+        """A figure of gpudash.figures as a chart; it loses its title."""
         chart = cls(drawing, drawing.layout.title.text, drawing.layout.meta["source"], table_of(drawing))
         drawing.layout.title.text = ""
         return chart

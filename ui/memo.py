@@ -30,6 +30,7 @@ class Memo:
         return Chart.of(shown) if isinstance(shown, go.Figure) else shown
 
     def forget(self) -> None:
+        """Work everything out anew from here on."""
         for kept in (self.answer, self.view, self.search):
             kept.cache_clear()
 

@@ -68,4 +68,5 @@ def name_label(path: str, name: str, text: Text) -> str:
 
 
 def currency_label(code: str, text: Text) -> str:
+    """A currency by its code and its name in the reader's language."""
     return text("frame.currency_and_name", code=code, name=Locale.parse(text.locale).currencies.get(code, code))

@@ -47,6 +47,7 @@ class JsonLines(logging.Formatter):
     """A log record as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """The line of one record."""
         moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         line = {"time": moment, "level": record.levelname.lower(), "event": record.getMessage()}
         return json.dumps(line | getattr(record, FACTS, {}), ensure_ascii=False)

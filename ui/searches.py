@@ -29,6 +29,7 @@ def answering() -> Iterator[None]:
 
 
 def answered() -> None:
+    """Whoever waited for this thread has got their answer."""
     _ANSWERING.discard(get_ident())
 
 

@@ -38,6 +38,7 @@ START = "start"
 
 
 def main() -> None:
+    """One run: the frame, the page in it, and the address at the end."""
     st.set_page_config(page_title="gpudash", page_icon=str(ROOT / "assets/favicon.png"), layout="wide")
     st.html(ROOT / "ui/look.css")
     st.html(ROOT / "ui/history.html", unsafe_allow_javascript=True)

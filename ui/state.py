@@ -186,10 +186,12 @@ def _address(page: str, query: str) -> str:
 
 
 def scenario() -> Scenario:
+    """The inputs of this session."""
     return st.session_state[DESK].scenario
 
 
 def text() -> Text:
+    """The sentences of this session's language."""
     return Text(st.session_state[LANGUAGE])
 
 
@@ -245,6 +247,7 @@ def reset(desk: Desk, paths: tuple[str, ...]) -> None:
 
 
 def desk() -> Desk:
+    """What this session holds."""
     return st.session_state[DESK]
 
 

@@ -21,10 +21,12 @@ def headline_order(choice: Choice, monthly, total, unit, servers) -> list:
 
 
 def short_name(choice: Choice) -> str:
+    """A choice in two words: provider and instance."""
     return f"{choice.provider} {choice.instance}"
 
 
 def role_name(role: str, choice: Choice, text: Text) -> str:
+    """A choice with the part it plays."""
     return text(f"figures.role_{role}", name=short_name(choice))
 
 

@@ -26,6 +26,7 @@ def ledger(result: Result, text: Text) -> Table:
 
 
 def entry_name(entry: Assumption, text: Text) -> str:
+    """What a number of the ledger is called."""
     for key in (f"fields.{entry.name}.label", f"evidence.name.{entry.name}"):
         if text.has(key):
             return text(key)
@@ -33,6 +34,7 @@ def entry_name(entry: Assumption, text: Text) -> str:
 
 
 def entry_value(entry: Assumption, text: Text) -> str:
+    """A number of the ledger with its unit."""
     choice = f"fields.{entry.name}.{entry.value}"
     if isinstance(entry.value, str) and text.has(choice):
         return text(choice)

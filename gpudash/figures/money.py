@@ -19,12 +19,14 @@ class Money:
     text: Text
 
     def amount(self, usd):
+        """US dollars as an amount of the currency."""
         return usd * self.units_per_usd
 
     def __call__(self, usd: float) -> str:
         return self.text.money(self.amount(usd), self.currency)
 
     def signed(self, usd: float) -> str:
+        """US dollars in words of the currency, a plus before what is more."""
         return ("+" if usd > 0 else "") + self(usd)
 
 

@@ -365,6 +365,7 @@ def runner_up(result: Result, text: Text) -> list[str]:
 
 
 def warnings(result: Result, text: Text) -> list[str]:
+    """What to watch out for, the strongest first."""
     return [text.say(message) for message in result.warnings]
 
 

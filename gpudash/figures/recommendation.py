@@ -26,14 +26,17 @@ HOVERED = (0.1, 0.3, 0.5, 0.7, 0.9)  # of the width of a box
 
 
 def our_tree(result: Result, text: Text) -> go.Figure | None:
+    """The way through our own tree."""
     return _tree(result, OURS, text)
 
 
 def five_steps(result: Result, text: Text) -> go.Figure | None:
+    """The way through the first article's five steps."""
     return _tree(result, FIVE_STEPS, text)
 
 
 def five_stages(result: Result, text: Text) -> go.Figure | None:
+    """The way through the second article's five stages."""
     return _tree(result, FIVE_STAGES, text)
 
 

@@ -39,6 +39,7 @@ def by_kind(bill: Bill) -> dict[str, np.ndarray]:
 
 
 def cost_label(kind: str, text: Text) -> str:
+    """The name of a kind of cost or of a way of buying."""
     return text(f"common.way.{kind}" if kind in KINDS else f"common.cost.{kind}")
 
 
