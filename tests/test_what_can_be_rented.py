@@ -124,3 +124,20 @@ def test_a_card_that_its_name_puts_on_pcie_is_not_joined_by_nvlink():
         workload={"model": "llama-3.1-70b"}, requirements={"nvlink": True, "providers_in": ["Cudo Compute"]}
     )
     assert "not joined by NVLink" in why_rejected(asked, CATALOGUE.offers.id[row])
+
+
+def test_a_machine_that_its_provider_has_retired_is_not_to_be_had():
+    """Azure switched its V100 machines (NCv3) off on 30 September 2025; its price list still has them."""
+    offers = CATALOGUE.offers
+    retired = [row for row, name in enumerate(offers.id) if name.startswith("Azure / Standard_NC6s_v3")]
+    assert retired
+    assert all(offers.doubt[row] == "unavailable" for row in retired)
+
+
+def test_that_all_offers_are_of_one_provider_is_no_warning_to_who_asked_for_it():
+    def said(**requirements):
+        result = answered(workload={"model": "llama-3.1-8b"}, requirements=requirements)
+        return {message.code for message in result.warnings}
+
+    assert "warnings.single_provider" not in said(providers_in=["AWS"])
+    assert "warnings.single_provider" in said(gpus_in=["Gaudi2"])
