@@ -201,8 +201,9 @@ def _sentence(answers: Answers, lever: Lever, direction: str, threshold: float, 
     """When the answer changes, and to what."""
     number = {"fraction": Share, "usd_per_hour": Usd}.get(lever.unit, lambda value: value)(threshold)
     currency = answers.known.scenario.budget.currency
+    reached = lever.is_whole or threshold in (lever.low, lever.high)  # nothing lies beyond a bound
     condition = Message.of(
-        f"flips.{direction}_whole" if lever.is_whole else f"flips.{direction}",
+        f"flips.{direction}_whole" if reached else f"flips.{direction}",
         what=Message.of(f"flips.what.{lever.input}", subject=lever.subject),
         value=Message.of(f"flips.value.{lever.unit}", number=number, currency=currency),
     )

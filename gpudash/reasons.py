@@ -130,7 +130,8 @@ def _winner_warnings(known, winner: Choice, costs: Costs, candidate: int) -> tup
     if known.budget_usd_per_month is not None and not winner.within_budget:
         over = winner.monthly_usd - known.budget_usd_per_month
         said.append(Message.of("warnings.over_soft_budget", over=Usd(over)))
-    if len(np.unique(offers.provider_row[costs.rows])) == 1:
+    asked_for_one = len(known.scenario.requirements.providers_in) == 1
+    if not asked_for_one and len(np.unique(offers.provider_row[costs.rows])) == 1:
         said.append(Message.of("warnings.single_provider", provider=winner.provider))
     return tuple(said)
 

@@ -161,3 +161,16 @@ def test_the_budget_is_the_first_thing_that_would_change_the_answer_only_where_t
         assert inputs[-1] == "budget.amount"
     inputs = [lever.input for lever in answers("nothing within the budget").levers]
     assert inputs.index("budget.amount") < inputs.index("workload.tpot_ms")
+
+
+def test_nothing_is_said_to_exceed_all_of_it():
+    """Where the answer changes only if all work may run on spot, the share reaches 100 %: it cannot exceed it."""
+    for name in SCENARIOS:
+        for flip in flips(name):
+            if flip.unit == "fraction" and flip.threshold in (0, 1):
+                assert "exceeds" not in Text("en").say(flip.sentence)
+    asked = Scenario.read(read_yaml(DATA / "scenarios" / "startup-3000-usd.yaml"))
+    spot = [flip for flip in find_flips(asked, CATALOGUE) if flip.input == "purchase.spot_fraction"]
+    assert [Text("en").say(flip.sentence).rpartition(" when ")[2] for flip in spot] == [
+        "the share that may run on spot reaches 100%."
+    ]
