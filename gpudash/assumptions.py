@@ -46,7 +46,7 @@ class Known:
     @property
     def is_training(self) -> bool:
         """Whether the work is training runs, fine-tuning among them."""
-        return self.scenario.workload.kind in ("training", "fine_tuning")
+        return self.scenario.workload.is_training
 
     @property
     def training_precision(self) -> str:
@@ -131,7 +131,7 @@ def budget_months(scenario: Scenario) -> int:
 
 def _usual_precision(work, model: Model) -> str:
     """Serving runs in the precision the model was published in; training in 16 bit with its master copy in 32."""
-    return "bf16" if work.kind in ("training", "fine_tuning") else model.published_precision or "bf16"
+    return "bf16" if work.is_training else model.published_precision or "bf16"
 
 
 def resolve_model(work) -> Model:

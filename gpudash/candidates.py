@@ -11,7 +11,7 @@ from gpudash.host_memory import least_host_gb
 from gpudash.model import load_precision
 from gpudash.offers import named
 from gpudash.quotas import exceeded, place_of
-from gpudash.result import Country, Message, Rejected, Share, Usd
+from gpudash.result import Country, Message, Rejected, Share, Software, Usd
 from gpudash.sizing import Shapes, Sized
 from gpudash.tables import sourced_values
 
@@ -299,13 +299,14 @@ def _software(check, known, shapes: Shapes, gpu) -> None:
         support = [vendor_support().get((vendor, item), (False, 0.0)) for vendor in vendors]
         runs = np.array([supported for supported, _ in support])
         least = np.array([minimum for _, minimum in support])
-        check(True, ~runs, lambda shape, c=code, r=role, i=item: Message.of(c, vendor=str(vendors[shape]), **{r: i}))
+        said = {role: Software(item)}
+        check(True, ~runs, lambda shape, c=code, said=said: Message.of(c, vendor=str(vendors[shape]), **said))
         check(
             True,
             (capability > 0) & (capability < least),
             lambda shape, i=item, m=least: Message.of(
                 "candidates.engine_generation",
-                engine=i,
+                engine=Software(i),
                 needed=float(m[shape]),
                 value=float(capability[shape]),
                 gpu=gpu(shape),

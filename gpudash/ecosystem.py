@@ -12,12 +12,12 @@ from functools import lru_cache
 import numpy as np
 
 from gpudash.errors import GpudashError
-from gpudash.result import Message
+from gpudash.result import Message, Software
 from gpudash.tables import DATA, read_rows
 
 CUDA_VENDOR = "NVIDIA"
 TOOLKIT = "cuda"
-TITLES = {"pytorch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX", "onnx": "ONNX Runtime"}
+FRAMEWORKS = ("pytorch", "tensorflow", "jax", "onnx")
 
 
 @dataclass(frozen=True)
@@ -78,18 +78,18 @@ def _asked(framework: str, version: str | None, cuda: str | None) -> tuple[Build
     """The listed builds that match, of all vendors."""
     if version is None:
         return (_toolkit(cuda),)
-    if framework not in TITLES:
+    if framework not in FRAMEWORKS:
         raise GpudashError("ecosystem.version_without_framework", version=version)
     of_version = [build for build in builds() if build.item == framework and _same(build.version, version)]
     if not of_version:
         known = ", ".join(versions(framework))
-        raise GpudashError("ecosystem.unknown_version", framework=TITLES[framework], version=version, known=known)
+        raise GpudashError("ecosystem.unknown_version", framework=Software(framework), version=version, known=known)
     if cuda is None:
         return tuple(of_version)
     matching = tuple(build for build in of_version if build.vendor == CUDA_VENDOR and _same(build.toolkit, cuda))
     if not matching:
         known = ", ".join(build.toolkit for build in of_version if build.vendor == CUDA_VENDOR)
-        raise GpudashError("ecosystem.no_build", framework=TITLES[framework], version=version, cuda=cuda, known=known)
+        raise GpudashError("ecosystem.no_build", framework=Software(framework), version=version, cuda=cuda, known=known)
     return matching
 
 
@@ -142,8 +142,8 @@ def _what(framework: str, version: str | None, cuda: str | None) -> Message:
     if version is None:
         return Message.of("ecosystem.what_cuda", cuda=cuda)
     if cuda is None:
-        return Message.of("ecosystem.what_framework", framework=TITLES[framework], version=version)
-    return Message.of("ecosystem.what_both", framework=TITLES[framework], version=version, cuda=cuda)
+        return Message.of("ecosystem.what_framework", framework=Software(framework), version=version)
+    return Message.of("ecosystem.what_both", framework=Software(framework), version=version, cuda=cuda)
 
 
 def _runs(build: Build, capability: float, architecture: str) -> bool:
@@ -214,8 +214,10 @@ def ecosystem_fit(known, offer_rows) -> EcosystemFit:
     vendor = hardware.vendor[offers.gpu_row[offer_rows]]
     names = list(dict.fromkeys(vendor))
     row = np.array([names.index(name) for name in vendor], dtype=int)
-    runs = np.array([[vendor_support().get((name, item), (False, 0))[0] for item in TITLES] for name in names], float)
-    runs = runs.reshape(-1, len(TITLES))
+    runs = np.array(
+        [[vendor_support().get((name, item), (False, 0))[0] for item in FRAMEWORKS] for name in names], float
+    )
+    runs = runs.reshape(-1, len(FRAMEWORKS))
     facts = [catalogue.providers.get(name) for name in offers.provider_names]
     kubernetes = np.array([bool(fact and fact.kubernetes_gpu) for fact in facts], float)[
         offers.provider_row[offer_rows]
@@ -224,8 +226,8 @@ def ecosystem_fit(known, offer_rows) -> EcosystemFit:
     monitoring = monitoring[offers.provider_row[offer_rows]]
     return EcosystemFit(
         cuda=(vendor == "NVIDIA").astype(float),
-        onnx=runs[row, list(TITLES).index("onnx")],
+        onnx=runs[row, FRAMEWORKS.index("onnx")],
         kubernetes=kubernetes,
         monitoring=monitoring,
-        fit=(runs[row].sum(axis=1) + kubernetes + monitoring) / (len(TITLES) + 2),
+        fit=(runs[row].sum(axis=1) + kubernetes + monitoring) / (len(FRAMEWORKS) + 2),
     )

@@ -30,8 +30,9 @@ class Flip:
     """The nearest value of one number, in one direction, at which the answer is another.
 
     `direction` is `above` or `below`: beyond `threshold` the recommendation `becomes` that offer, None if nothing is
-    left. A whole number is itself the first with the other answer; any other is exact to 0.1 %. `now` is None where the
-    input is empty. `subject` is the provider or server whose price is moved, `sentence` says it all in words.
+    left. A whole number is itself the first with the other answer; any other is exact to 0.1 %, a budget to
+    a millionth. `now` is None where the input is empty. `subject` is the provider or server whose price is moved,
+    `sentence` says it all in words.
     """
 
     input: str
@@ -226,9 +227,10 @@ def _ask(answers: Answers, lever: Lever, value: float):
 
 def _narrowed(answers: Answers, lever: Lever, same: float, other: float, row: int | None) -> tuple[float, int | None]:
     """The first value with another answer, and who is recommended there; it lies after `same` and not after `other`."""
+    precision = flip_rules()["precision_fraction_of_limits" if lever.again == "limits" else "precision_fraction"]
     while True:
         middle = round((same + other) / 2) if lever.is_whole else (same + other) / 2
-        narrow = abs(other - same) <= (1 if lever.is_whole else flip_rules()["precision_fraction"] * abs(other))
+        narrow = abs(other - same) <= (1 if lever.is_whole else precision * abs(other))
         if narrow or middle in (same, other):
             return other, row
         found = answers(lever, middle)

@@ -17,7 +17,7 @@ from gpudash.engines import engine_name
 from gpudash.errors import GpudashError
 from gpudash.figures.choices import short_name
 from gpudash.result import Choice
-from gpudash.roadmap import TRAINING, commitments
+from gpudash.roadmap import commitments
 from gpudash.tables import DATA, read_rows, read_yaml
 
 PORT = 8000
@@ -64,7 +64,7 @@ def run_of(brief: Brief) -> Run:
     if choice is None:
         raise GpudashError("launch.nothing_to_run")
     work, traffic = result.scenario.workload, result.scenario.traffic
-    training = work.kind in TRAINING
+    training = work.is_training
     engine = None if training else read_yaml(DATA / "launch" / "engines.yaml").get(engine_name(work.engine))
     name = slug(result.sizing.model.name)
     return Run(

@@ -15,6 +15,7 @@ from gpudash.scenario import MOST_DISCOUNT_FRACTION, ProviderDiscount, Scenario,
 from gpudash.tables import DATA, read_yaml
 
 ABOVE, BELOW = "above", "below"
+RATIOS = ("ratio", "far_ratio")  # steps that multiply; the others add
 DISCOUNTS = "purchase.negotiated_discounts"
 
 
@@ -63,7 +64,7 @@ class Lever:
         sign = 1 if direction == ABOVE else -1
         found: list[float] = []
         for step in flip_rules()["steps"][self.steps]:
-            moved = self.start * step**sign if self.steps == "ratio" else self.start + sign * step
+            moved = self.start * step**sign if self.steps in RATIOS else self.start + sign * step
             moved = min(max(moved, self.low), self.high)
             if self.is_whole:
                 moved = round(moved)
@@ -129,7 +130,7 @@ def _start(path: str, solved, ranked) -> float | None:
         "workload.tpot_ms": known.tpot_ms,
     }
     start = worked.get(path, value)
-    return None if start == 0 and flip_rules()["inputs"][path]["steps"] == "ratio" else start
+    return None if start == 0 and flip_rules()["inputs"][path]["steps"] in RATIOS else start
 
 
 def _budget(solved, ranked) -> float | None:

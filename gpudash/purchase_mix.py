@@ -33,6 +33,7 @@ from gpudash.layers import Layers
 
 # What needs a way that is not sold costs more than this, however short the need is; nothing else ever does.
 _MOST_USD = 1e200
+_ROUNDING = 1e-9  # a smaller share of the hours paid for is a difference of last digits, and no idle hour
 # Cells (offers x periods x layers) worked on at once: a few arrays of this size stay in the processor's cache.
 _CHUNK_CELLS = 200_000
 
@@ -73,9 +74,9 @@ class Mixes:
     @cached_property
     def unused_usd(self) -> dict[str, np.ndarray]:
         """What is paid for hours that serve nothing, by kind of commitment."""
-        billed, served = self._billed_hours, self.served_hours  # equal but for rounding where all is used
+        idle = {kind: self._billed_hours[kind] - self.served_hours[kind] for kind in COMMITMENTS}
         return {
-            kind: rate * np.maximum(billed[kind] - served[kind], 0.0)
+            kind: rate * np.where(idle[kind] <= _ROUNDING * self._billed_hours[kind], 0.0, idle[kind])
             for kind, rate in zip(COMMITMENTS, self.usd_per_hour)
         }
 

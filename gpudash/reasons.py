@@ -8,7 +8,7 @@ from gpudash.demand import longest_run_hours
 from gpudash.engines import is_measured
 from gpudash.freshness import asked_range_usd_per_hour, freshness_rules
 from gpudash.host_memory import loaded_gb
-from gpudash.result import Choice, Country, Message, Share, Usd
+from gpudash.result import Choice, Country, Message, Share, Software, Usd
 from gpudash.tco import Costs
 from gpudash.units import MS_PER_S
 
@@ -118,7 +118,7 @@ def _winner_warnings(known, winner: Choice, costs: Costs, candidate: int) -> tup
     said.extend(_slow_warnings(known, winner))
     said.extend(_run_warnings(known, winner))
     if not known.is_training and not known.counts_samples and not _is_measured(known, offer):
-        said.append(Message.of("warnings.speed_not_measured", gpu=winner.gpu, engine=known.engine))
+        said.append(Message.of("warnings.speed_not_measured", gpu=winner.gpu, engine=Software(known.engine)))
     if on_spot := winner.purchase_split.get("spot"):
         said.append(Message.of("warnings.on_spot", share=Share(on_spot)))
     derived = [

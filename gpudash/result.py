@@ -20,6 +20,10 @@ class Country(str):
     """An ISO country code or a group like EU inside a message; shown by its name."""
 
 
+class Software(str):
+    """An inference engine or a framework inside a message; shown as its makers write it."""
+
+
 @dataclass(frozen=True)
 class Message:
     """A sentence by its text key and the values that fill it; the language is chosen by who shows it."""

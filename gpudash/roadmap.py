@@ -15,7 +15,6 @@ from gpudash.tables import DATA, read_yaml, sourced_values
 from gpudash.units import HOURS_PER_DAY, MONTHS_PER_YEAR
 
 STAGES = ("pilot", "migrate", "commit")
-TRAINING = ("training", "fine_tuning")
 _DAYS_PER_WEEK = 7
 
 
@@ -99,7 +98,7 @@ def _pilot(choice: Choice, result: Result) -> tuple[Message, ...]:
     """The benchmark loads, and the speed that they must show."""
     work = result.scenario.workload
     said = {"instance": choice.instance, "servers": choice.servers}
-    if work.kind in TRAINING:
+    if work.is_training:
         tasks = [Message.of("brief.pilot_training", tokens=work.sequence_tokens, **said)]
     else:
         rate = result.scenario.traffic.peak_requests_per_s
@@ -113,7 +112,7 @@ def _pilot(choice: Choice, result: Result) -> tuple[Message, ...]:
 
 
 def _migrate(choice: Choice, result: Result) -> tuple[Message, ...]:
-    key = "brief.migrate_training" if result.scenario.workload.kind in TRAINING else "brief.migrate_serving"
+    key = "brief.migrate_training" if result.scenario.workload.is_training else "brief.migrate_serving"
     tasks = [Message.of(key, servers=choice.servers, instance=choice.instance, provider=choice.provider)]
     if result.scenario.finance.migration_usd:
         tasks.append(Message.of("brief.migrate_cost", usd=Usd(result.scenario.finance.migration_usd)))
@@ -187,7 +186,7 @@ def _availability(result: Result, provider) -> Kpi:
 def _speed(choice: Choice, result: Result) -> Kpi:
     """The latency targets at peak load; the run time in training; the throughput where there are no targets."""
     work, rate = result.scenario.workload, result.scenario.traffic.peak_requests_per_s
-    if work.kind in TRAINING:
+    if work.is_training:
         hours = work.deadline_days * HOURS_PER_DAY if work.deadline_days else choice.run_hours
         source = "workload.deadline_days" if work.deadline_days else ""
         return Kpi("speed", Message.of("brief.kpi_run", hours=hours), {"run_hours": hours}, source)

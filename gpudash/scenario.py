@@ -87,6 +87,11 @@ class Workload(_Group):
     micro_batch: Annotated[int, Field(ge=1, le=4096)] = 1
     deadline_days: Annotated[float, Field(gt=0, le=3650)] | None = None
 
+    @property
+    def is_training(self) -> bool:
+        """Whether it is a run that ends, not a service that answers."""
+        return self.kind in ("training", "fine_tuning")
+
 
 class Traffic(_Group):
     """How much is asked and when; for training, how many runs."""

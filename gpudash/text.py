@@ -3,7 +3,7 @@
 from datetime import date
 from functools import cache, cached_property
 
-from gpudash.result import Country, Message, Share, Usd
+from gpudash.result import Country, Message, Share, Software, Usd
 from gpudash.tables import DATA, read_yaml
 
 LANGUAGES = ("en", "zh")
@@ -51,7 +51,10 @@ class Text:
         if isinstance(value, Share):
             return self.percent(value)
         if isinstance(value, Country):
-            return self.country(value)
+            key = f"common.in_sentence.{value}"
+            return self(key) if self.has(key) else self.country(value)
+        if isinstance(value, Software):
+            return self.software(value)
         if isinstance(value, bool):
             return self("common.yes" if value else "common.no")
         if isinstance(value, (int, float)):
@@ -63,10 +66,22 @@ class Text:
         return str(value)
 
     def country(self, code: str) -> str:
-        """The name of a country or group by its code; an unknown code stays as it is."""
+        """The name of a country or group of countries by its code; an unknown code stays as it is."""
+        key = f"common.country_group.{code}"
+        if self.has(key):
+            return self(key)
         from babel import Locale
 
         return Locale.parse(self.locale).territories.get(code, code)
+
+    def software(self, name: str) -> str:
+        """The name of an engine or framework as its makers write it; an unknown one stays as it is."""
+        key = f"common.software.{name}"
+        return self(key) if self.has(key) else name
+
+    def joined(self, *sentences: str) -> str:
+        """Whole sentences as one text."""
+        return self("common.sentence_separator").join(sentences)
 
     @cached_property
     def locale(self) -> str:

@@ -21,31 +21,33 @@ page.more(
     "workload.global_layers",
     "workload.latent_values",
 )
-page.more(
-    "more_engine",
-    "workload.engine",
-    "workload.kv_precision",
-    "workload.kv_layout",
-    "workload.buffer_gb",
-    "workload.state_gb",
-)
-page.more(
-    "more_traffic",
-    "traffic.burst_factor",
-    "traffic.growth_fraction_per_month",
-    "traffic.utc_offset_hours",
-    "traffic.prefix_cache_hit_fraction",
-    "traffic.minimum_replicas",
-    "traffic.target_utilisation_fraction",
-    "traffic.scaling_delay_minutes",
-    "traffic.cold_start_minutes",
-    "traffic.follows_demand",
-    "traffic.scale_to_zero",
-    "traffic.hourly_shape",
-)
-page.more(
-    "more_training", "workload.optimizer", "workload.zero_stage", "workload.recomputation", "workload.micro_batch"
-)
+if page.scenario.workload.is_training:
+    page.more(
+        "more_training", "workload.optimizer", "workload.zero_stage", "workload.recomputation", "workload.micro_batch"
+    )
+else:
+    page.more(
+        "more_engine",
+        "workload.engine",
+        "workload.kv_precision",
+        "workload.kv_layout",
+        "workload.buffer_gb",
+        "workload.state_gb",
+    )
+    page.more(
+        "more_traffic",
+        "traffic.burst_factor",
+        "traffic.growth_fraction_per_month",
+        "traffic.utc_offset_hours",
+        "traffic.prefix_cache_hit_fraction",
+        "traffic.minimum_replicas",
+        "traffic.target_utilisation_fraction",
+        "traffic.scaling_delay_minutes",
+        "traffic.cold_start_minutes",
+        "traffic.follows_demand",
+        "traffic.scale_to_zero",
+        "traffic.hourly_shape",
+    )
 page.section("section_memory")
 page.figure(workload.memory_per_gpu)
 page.folded_table(workload.verdicts)

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from gpudash import GpudashError, Scenario, evaluate, load_catalogue
-from gpudash.ecosystem import TITLES, builds, compatibility, versions
+from gpudash.ecosystem import FRAMEWORKS, builds, compatibility, versions
 from gpudash.figures.ecosystem import cards
 from gpudash.text import LANGUAGES, Text
 
@@ -125,7 +125,7 @@ def test_every_build_names_its_source_and_date():
     for build in builds():
         assert build.source
         assert re.fullmatch(r"\d{4}(-\d{2}(-\d{2})?)?", build.as_of)
-    assert {build.item for build in builds()} == {*TITLES, "cuda"}
+    assert {build.item for build in builds()} == {*FRAMEWORKS, "cuda"}
     assert versions("pytorch")[-1] == "2.14"
 
 

@@ -14,6 +14,7 @@ import pytest
 from gpudash import Scenario, evaluate, figures, load_catalogue
 from gpudash.catalogue_diff import diff
 from gpudash.derivation import derivation as parts_of
+from gpudash.engines import engine_names
 from gpudash.figures import (
     catalogue,
     compare,
@@ -28,10 +29,11 @@ from gpudash.figures import (
     tco,
     workload,
 )
-from gpudash.figures._theme import WAY_COLOURS
+from gpudash.figures._theme import WAY_COLOURS, broken
 from gpudash.figures.money import money_of, text_for
 from gpudash.figures.table import Table, table_of
 from gpudash.purchase_mix import KINDS
+from gpudash.result import Country, Message, Software
 from gpudash.tables import DATA, read_yaml
 from gpudash.text import LANGUAGES, Text
 from gpudash.units import HOURS_PER_YEAR
@@ -341,3 +343,31 @@ def test_money_in_a_message_is_in_the_currency_of_the_page(language):
     said = " ".join(overview.answer(result, text_for(scenario, catalogue, language)))
     assert Text(language).money(spare_usd * 7, "CNY") in said
     assert Text(language).money(spare_usd) not in said
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_line_of_a_label_begins_with_a_closing_mark(language):
+    english, chinese = "No offer holds the model, so nothing is left.", "没有报价装得下模型。剩下的，都太慢！"
+    sentence = english if language == "en" else chinese
+    for width in range(3, 20):
+        lines = broken(sentence, width)
+        assert not [line for line in lines if line[0] in "，。！,."]
+        assert "".join(lines).replace(" ", "") == sentence.replace(" ", "")
+
+
+def test_a_commitment_that_is_used_in_every_hour_wastes_nothing():
+    """The difference of two sums of hours is not quite zero; no page may speak of 0.0000 dollars."""
+    scenario = Scenario.read({"workload": {"model": "llama-3.1-70b"}, "traffic": {"peak_requests_per_s": 50}})
+    result = evaluate(scenario, load_catalogue())
+    assert result.recommendation.purchase_split["reserved_1y"] > 0
+    assert result.recommendation.unused_commitment_usd == 0
+    text = Text("en")
+    assert overview.purchase_split(result, text).layout.meta["source"] == text("figures.split_all_used")
+
+
+def test_a_country_reads_as_in_a_sentence_and_software_as_its_makers_write_it():
+    text = Text("en")
+    said = Message.of("candidates.residency", country=Country("US"), allowed=(Country("EU"), Country("FI")))
+    assert text.say(said) == "It stands in the United States; data must stay in the EU, Finland."
+    assert text.say(Message.of("warnings.speed_not_measured", engine=Software("vllm"), gpu="L4")).count("vLLM") == 1
+    assert {engine for engine in engine_names() if text.software(engine) == engine} == {"llama.cpp"}

@@ -174,3 +174,11 @@ def test_nothing_is_said_to_exceed_all_of_it():
     assert [Text("en").say(flip.sentence).rpartition(" when ")[2] for flip in spot] == [
         "the share that may run on spot reaches 100%."
     ]
+
+
+def test_the_budget_that_would_do_is_named_however_far_it_is():
+    asked = Scenario.read({"budget": {"amount": 10}})
+    result = evaluate(asked, CATALOGUE)
+    (needed,) = [flip for flip in find_flips(asked, CATALOGUE) if flip.input == "budget.amount"]
+    assert needed.threshold == pytest.approx(result.cheapest.monthly_usd, rel=1e-5)
+    assert needed.becomes == result.cheapest.id

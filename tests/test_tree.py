@@ -163,7 +163,7 @@ def test_a_step_tells_how_far_the_fact_is_from_the_nearest_limit():
 
 def test_the_reason_names_the_limit_as_it_stands_in_the_tree():
     step = next(step for step in walked("article_five_stages", {}, {}).steps if step.node == "kpi_availability")
-    assert "99.95 %" in Text("en").say(step.because)
+    assert "99.95%" in Text("en").say(step.because)
 
 
 def test_a_limit_may_be_another_fact():

@@ -29,7 +29,7 @@ from ui import downloads, observe, searches, state
 from ui.actions import actions
 from ui.chart import Chart
 from ui.comparison import chooser
-from ui.fields import field, sentence
+from ui.fields import PERCENT, field, sentence
 from ui.literal import cell, literal
 from ui.memo import View
 from ui.names import known_names
@@ -522,29 +522,34 @@ def _draw_points(lines) -> None:
 
 def _draw_table(shown: Table, key: str) -> None:
     frame = pd.DataFrame({column.label: _cells(column) for column in shown.columns})
-    height = TABLE_ROW_PX * (min(len(shown), TABLE_ROWS_SHOWN) + 1) + 3
     config = {column.label: _column_config(column) for column in shown.columns}
+    height = "content" if len(shown) <= TABLE_ROWS_SHOWN else TABLE_ROW_PX * (TABLE_ROWS_SHOWN + 1)
     st.dataframe(frame, hide_index=True, column_config=config, height=height, key=key, placeholder="", alt=shown.title)
 
 
 def _cells(column: Column) -> list:
-    """The values of a column as the table gets them: numbers rounded, because Streamlit cuts digits off instead."""
-    if column.kind != "number":
-        return [cell(value) for value in column.values]
-    digits = _digits(column.values)
-    return [value if value is None else round(value, digits) for value in column.values]
+    if column.kind == "percent":
+        return [value if value is None else PERCENT * value for value in column.values]
+    return [cell(value) for value in column.values]
 
 
 def _column_config(column: Column):
+    """A number is rounded as it is printed: a `step` would cut off what lies behind it."""
     if column.kind == "text":
         return st.column_config.TextColumn()
     if column.kind == "percent":
-        return st.column_config.NumberColumn(format="percent")
-    return st.column_config.NumberColumn(format="localized", step=10.0 ** -_digits(column.values))
+        return st.column_config.NumberColumn(format=f"%.{_percent_digits(column.values)}f%%")
+    return st.column_config.NumberColumn(format=f"%,.{_digits(column.values)}f")
+
+
+def _percent_digits(values: tuple) -> int:
+    """One digit where a share below 10 % has one to show, as in sentences."""
+    small = [PERCENT * value for value in values if value is not None and 0 < abs(value) < 0.1]
+    return int(any(round(value, 1) != round(value) for value in small))
 
 
 def _digits(values: tuple) -> int:
-    """Decimals shown in a column of numbers: none where all are from 100 on, as in sentences."""
+    """Digits shown in a column of numbers: none where all are from 100 on, as in sentences."""
     known = [abs(value) for value in values if value]
     least, largest = min(known, default=0), max(known, default=0)
     if least >= 100 or all(float(value).is_integer() for value in known):

@@ -21,11 +21,12 @@ LETTERS = "ABCD"
 def chooser(own: Result, text: Text) -> Compared:
     """Draw the three ways to add a scenario and return the results that stand side by side; a failing one says why."""
     desk = state.desk()
+    alone = _alone(desk.scenario)
     chosen, providers, pasted = st.columns(3)
     with chosen:
-        _choose(desk, text)
+        _choose(desk, alone, text)
     with providers:
-        _choose_providers(desk, text)
+        _choose_providers(desk, alone, text)
     with pasted:
         _paste(desk, text)
     results, names = [own], [_name(0, own.scenario, text)]
@@ -40,43 +41,50 @@ def chooser(own: Result, text: Text) -> Compared:
     return Compared(tuple(results), tuple(names))
 
 
-def _choose(desk: state.Desk, text: Text) -> None:
-    """The starting points and what was pasted, each standing for its own address."""
-    held = [share.url(scenario) for scenario in desk.compared]
+def _alone(scenario: Scenario) -> dict[str, Scenario]:
+    """The same inputs with one provider alone, by the provider."""
+    names = known_names("requirements.providers_in", scenario.catalogue.snapshot)
+    return {name: share.pinned(scenario.with_value("requirements.providers_in", [name])) for name in names}
+
+
+def _choose(desk: state.Desk, alone: dict[str, Scenario], text: Text) -> None:
+    """The starting points and what was pasted, each standing for its own address; single providers stand beside."""
+    providers = [scenario for scenario in desk.compared if scenario in alone.values()]
+    others = [scenario for scenario in desk.compared if scenario not in providers]
+    held = [share.url(scenario) for scenario in others]
     scenarios = {share.url(point): point for point in starting_points().values()}
-    scenarios |= dict(zip(held, desk.compared))
-    state.fill(CHOSEN, held, lambda addresses: _take_chosen(desk, addresses))
+    scenarios |= dict(zip(held, others))
+    room = share.MOST_COMPARED - len(providers)
+    state.fill(CHOSEN, held, lambda addresses: _take_chosen(desk, providers, addresses))
     st.multiselect(
         literal(text("compare.with")),
         list(scenarios),
         default=held,
         key=CHOSEN,
         format_func=lambda address: _label(scenarios[address], text),
-        max_selections=share.MOST_COMPARED,
+        max_selections=max(room, 1),
+        disabled=room == 0,
         placeholder=text("compare.with_placeholder"),
         help=literal(text("compare.with_help")),
     )
 
 
-def _take_chosen(desk: state.Desk, addresses: list[str]) -> None:
-    desk.compared, desk.refused = tuple(share.scenario_of_url(address) for address in addresses), {}
+def _take_chosen(desk: state.Desk, providers: list[Scenario], addresses: list[str]) -> None:
+    desk.compared, desk.refused = (*map(share.scenario_of_url, addresses), *providers), {}
 
 
-def _choose_providers(desk: state.Desk, text: Text) -> None:
-    """The same inputs with one provider alone."""
-    names = known_names("requirements.providers_in", desk.scenario.catalogue.snapshot)
-    alone = {name: share.pinned(desk.scenario.with_value("requirements.providers_in", [name])) for name in names}
+def _choose_providers(desk: state.Desk, alone: dict[str, Scenario], text: Text) -> None:
     held = [name for name, scenario in alone.items() if scenario in desk.compared]
     room = share.MOST_COMPARED - len(desk.compared) + len(held)
     state.fill(PROVIDERS, held, lambda chosen: _take_providers(desk, alone, chosen))
     st.multiselect(
         literal(text("compare.providers")),
-        names,
+        list(alone),
         default=held,
         key=PROVIDERS,
         max_selections=max(room, 1),
         disabled=room == 0,
-        placeholder=text("compare.with_placeholder"),
+        placeholder=text("compare.providers_placeholder"),
         help=literal(text("compare.providers_help")),
     )
 

@@ -12,11 +12,12 @@ from typing import Any, Union, get_args, get_origin
 
 import streamlit as st
 
+from gpudash.figures.choices import name_label
 from gpudash.scenario import bounds, choices, fields, is_optional
 from gpudash.text import Text
 from ui import state
 from ui.literal import literal
-from ui.names import known_names, name_label
+from ui.names import known_names
 
 SLIDER_STEPS = 100  # a bounded whole number with fewer steps than this is a slider
 PERCENT = 100
@@ -113,7 +114,7 @@ def _options(path: str, shown: Any, text: Text) -> dict[str, Any]:
         low, high = bounds(path)
         if _is_percent(path):
             percent = {"min_value": float(low * PERCENT), "max_value": float(high * PERCENT)}
-            return percent | {"value": shown, "step": 1.0, "format": "%g %%"}
+            return percent | {"value": shown, "step": 1.0, "format": "%g%%"}
         return {"value": shown, "min_value": low, "max_value": high, "step": 1}
     if widget is st.number_input:
         number = {"step": 1} if _kind(path) is int else {"step": 1.0, "format": "%g"}

@@ -1,18 +1,14 @@
-"""Known names: what may be chosen for an input whose words come from the data, and how a name reads."""
+"""Known names: what may be chosen for an input whose words come from the data."""
 
 from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
-from babel import Locale
 
 from gpudash.assumptions import CUSTOM
 from gpudash.catalogue import Catalogue, load_catalogue, snapshots
 from gpudash.engines import engine_names
-from gpudash.figures.choices import place_name
-from gpudash.model import load_model, load_precision, model_names, precision_names
-from gpudash.scenario import choices
-from gpudash.text import Text
+from gpudash.model import model_names, precision_names
 
 
 def _sorted(column) -> tuple[str, ...]:
@@ -49,24 +45,3 @@ _KNOWN: dict[str, Callable[[Catalogue], tuple[str, ...]]] = {
 def known_names(path: str, snapshot: str | None) -> tuple[str, ...]:
     """The names to choose from for an input; empty where anything may be typed."""
     return _KNOWN[path](load_catalogue(snapshot)) if path in _KNOWN else ()
-
-
-def name_label(path: str, name: str, text: Text) -> str:
-    """A choice in words; names without a translation (products, providers) stand as they are."""
-    key = f"fields.{path}.{name}"
-    if choices(path) or text.has(key):
-        return text(key)
-    if path == "workload.model" and name in model_names():
-        return load_model(name).title
-    if path.endswith("_precision") and name in precision_names():
-        return load_precision(name).title
-    if path == "catalogue.snapshot":
-        return text.date(name)
-    if path.endswith(".currency"):
-        return currency_label(name, text)
-    return place_name(name, text) if path in ("requirements.countries", "finance.owned_country") else name
-
-
-def currency_label(code: str, text: Text) -> str:
-    """A currency by its code and its name in the reader's language."""
-    return text("frame.currency_and_name", code=code, name=Locale.parse(text.locale).currencies.get(code, code))

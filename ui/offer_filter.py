@@ -5,11 +5,12 @@ from datetime import date
 import streamlit as st
 
 from gpudash.figures.catalogue import UNITS, Chosen
+from gpudash.figures.choices import name_label
 from gpudash.import_answers import KINDS
 from gpudash.scenario import Scenario
 from gpudash.text import Text
 from ui.literal import literal
-from ui.names import known_names, name_label
+from ui.names import known_names
 
 PROVIDERS, GPUS, COUNTRIES = "requirements.providers_in", "requirements.gpus_in", "requirements.countries"
 

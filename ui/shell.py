@@ -32,7 +32,6 @@ RUNS = (
     "workload.training_method",
     ("workload.deadline_days", "traffic.runs"),
 )
-INPUTS_OF_KIND = {"inference": REQUESTS, "batch": REQUESTS, "training": RUNS, "fine_tuning": RUNS}
 MONEY_AND_PLACE = (("budget.amount", "budget.per"), "requirements.countries", "purchase.horizon_months")
 START = "start"
 
@@ -126,11 +125,11 @@ def _inputs() -> None:
     field("workload.kind")
     field("workload.model")
     field("workload.weight_precision")
-    for row in (*INPUTS_OF_KIND[state.scenario().workload.kind], *MONEY_AND_PLACE):
+    for row in (*(RUNS if state.scenario().workload.is_training else REQUESTS), *MONEY_AND_PLACE):
         if isinstance(row, str):
             field(row)
             continue
-        for path, column in zip(row, st.columns(len(row))):
+        for path, column in zip(row, st.columns(len(row), vertical_alignment="bottom")):
             with column:
                 field(path)
 

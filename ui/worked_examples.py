@@ -6,10 +6,10 @@ from gpudash.claims import WorkedExample
 from gpudash.claims import worked_examples as examples
 from gpudash.figures.claims import outcome
 from gpudash.text import Text
+from ui.fields import PERCENT
 from ui.literal import literal
 
 COLUMNS = 3
-PERCENT = 100
 STEPS = 200  # of a slider between its ends
 
 
@@ -52,7 +52,7 @@ def _input(key: str, name: str, bounds: tuple[float, float] | None, start: float
         return st.slider(label, low, high, start, key=key)
     if name.endswith("_fraction"):
         low, high, start = (round(PERCENT * share, 1) for share in (low, high, start))
-        return st.slider(label, float(low), float(high), float(start), step=1.0, format="%g %%", key=key) / PERCENT
+        return st.slider(label, float(low), float(high), float(start), step=1.0, format="%g%%", key=key) / PERCENT
     return st.slider(label, float(low), float(high), float(start), step=high / STEPS, format="%.4g", key=key)
 
 

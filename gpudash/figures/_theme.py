@@ -43,9 +43,12 @@ TEXT = "#000037"  # the colour that Streamlit replaces by its text colour, so th
 WARNING = "#c8442f"
 MAIN = "#4a8fd0"  # the one line or bar that matters
 HEIGHT = 340
+BESIDE_THE_PLOT = 100  # pixels of a height that axis, legend and margins take
+LEGEND_BELOW = 62  # pixels from the plot to a legend under its axis
 ROW_HEIGHT = 30
 MOST_SINGLE_TICKS = 12
 LINE_HEIGHT = 15  # of a label of several lines
+CLOSING_MARKS = "，。；：、！？）”》,.;:!?)"
 _OUTLINE = "rgba(128, 128, 128, 0.55)"
 
 
@@ -66,7 +69,13 @@ def figure(
             "height": height,
             "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
             "showlegend": legend,
-            "legend": {"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0, "traceorder": "normal"},
+            "legend": {
+                "orientation": "h",
+                "y": -LEGEND_BELOW / max(height - BESIDE_THE_PLOT, LEGEND_BELOW),
+                "yanchor": "top",
+                "x": 0,
+                "traceorder": "normal",
+            },
             "uirevision": "keep",
             "dragmode": False,
             "hovermode": "closest",
@@ -95,9 +104,27 @@ def plain(text: str) -> str:
     return escape(str(text), quote=False)
 
 
+def broken(text: str, width: int) -> list[str]:
+    """Text broken into lines of about so many characters, none of which begins with a closing mark."""
+    found: list[str] = []
+    for line in textwrap.wrap(text, width):
+        rest = line.lstrip(CLOSING_MARKS) if found else line
+        if found:
+            found[-1] += line.removesuffix(rest)
+        if rest:
+            found.append(rest)
+    return [plain(line) for line in found]
+
+
 def wrapped(text: str, width: int) -> str:
-    """Text broken into lines of about so many characters, for labels that must not be cut or turned."""
-    return "<br>".join(plain(line) for line in textwrap.wrap(text, width))
+    """Text in lines as one label, for labels that must not be cut or turned."""
+    return "<br>".join(broken(text, width))
+
+
+def rows_height(labels: list[str]) -> int:
+    """Pixels for one bar per label, so that labels of several lines stay apart."""
+    lines = max(label.count("<br>") + 1 for label in labels)
+    return LINE_HEIGHT * (lines + 1) * len(labels)
 
 
 def whole(largest: float) -> dict:

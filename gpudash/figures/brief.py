@@ -160,9 +160,7 @@ def owned(result: Result, text: Text) -> Table | None:
     ]
     share = text.percent(own.served_fraction)
     said = {"servers": text.number(own.servers), "gpus": text.number(own.gpus_per_server), "gpu": own.gpu}
-    source = text("brief.sentence_separator").join(
-        (text("brief.owned_share", share=share, **said), price_source(result, money, text))
-    )
+    source = text.joined(text("brief.owned_share", share=share, **said), price_source(result, money, text))
     return table(text("brief.section_owned"), columns, source)
 
 
@@ -260,7 +258,7 @@ def roadmap(result: Result, text: Text) -> Table | None:
         (text("brief.column_until"), [stage.ends.isoformat() for stage in plan]),
         (
             text("brief.column_tasks"),
-            [text("brief.sentence_separator").join(map(text.say, stage.tasks)) for stage in plan],
+            [text.joined(*map(text.say, stage.tasks)) for stage in plan],
         ),
         (text("brief.column_done"), [text.say(stage.done_when) for stage in plan]),
     ]

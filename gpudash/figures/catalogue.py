@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from gpudash.catalogue import load_catalogue, snapshots
 from gpudash.catalogue_diff import CHANGES, CatalogueDiff, diff
 from gpudash.figures._theme import GREY, QUIET, figure, plain, provider_colours
-from gpudash.figures.choices import place_name, price_source
+from gpudash.figures.choices import price_source
 from gpudash.figures.money import money_of
 from gpudash.figures.table import Table, table
 from gpudash.freshness import AGES, age_badges, asked_range_usd_per_hour, price_doubts
@@ -212,8 +212,10 @@ def _finding(chosen: Chosen, seen: _Seen, most_offered: str, result: Result, tex
 def _source(gpus: int, money, result: Result, text: Text) -> str:
     reading = text("catalogue_page.reading")
     if gpus > MOST_GPUS:
-        reading += " " + text("catalogue_page.most_offered", shown=text.number(MOST_GPUS), all=text.number(gpus))
-    return reading + " " + price_source(result, money, text)
+        reading = text.joined(
+            reading, text("catalogue_page.most_offered", shown=text.number(MOST_GPUS), all=text.number(gpus))
+        )
+    return text.joined(reading, price_source(result, money, text))
 
 
 def offers(chosen: Chosen, result: Result, text: Text) -> Table:
@@ -232,7 +234,7 @@ def offers(chosen: Chosen, result: Result, text: Text) -> Table:
         (text("catalogue_page.column_provider"), listed(shown.provider)),
         (text("catalogue_page.column_instance"), listed(shown.instance)),
         (text("catalogue_page.column_region"), listed(shown.region)),
-        (text("catalogue_page.column_country"), [place_name(code, text) for code in listed(shown.country)]),
+        (text("catalogue_page.column_country"), [text.country(code) for code in listed(shown.country)]),
         (text("catalogue_page.column_kind"), [text(f"common.kind.{kind}") for kind in listed(shown.kind)]),
     ]
     for way in WAYS:

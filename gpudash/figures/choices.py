@@ -1,6 +1,7 @@
 """Which choices stand beside each other, under which role, and how one is named."""
 
 from gpudash.figures.money import Money
+from gpudash.model import load_model, load_precision, model_names, precision_names
 from gpudash.result import Choice, Result
 from gpudash.text import Text
 
@@ -30,10 +31,28 @@ def role_name(role: str, choice: Choice, text: Text) -> str:
     return text(f"figures.role_{role}", name=short_name(choice))
 
 
-def place_name(code: str, text: Text) -> str:
-    """A country, or a group of countries, in the reader's language."""
-    key = f"common.country_group.{code}"
-    return text(key) if text.has(key) else text.country(code)
+def name_label(path: str, name: str, text: Text) -> str:
+    """A choice in words; names without a translation (products, providers) stand as they are."""
+    key = f"fields.{path}.{name}"
+    if text.has(key):
+        return text(key)
+    if path == "workload.model" and name in model_names():
+        return load_model(name).title
+    if path.endswith("_precision") and name in precision_names():
+        return load_precision(name).title
+    if path == "catalogue.snapshot":
+        return text.date(name)
+    if path == "workload.engine":
+        return text.software(name)
+    if path.endswith(".currency"):
+        return _currency_label(name, text)
+    return text.country(name) if path in ("requirements.countries", "finance.owned_country") else name
+
+
+def _currency_label(code: str, text: Text) -> str:
+    from babel import Locale
+
+    return text("frame.currency_and_name", code=code, name=Locale.parse(text.locale).currencies.get(code, code))
 
 
 def price_source(result: Result, money: Money, text: Text) -> str:
@@ -53,4 +72,4 @@ def price_source(result: Result, money: Money, text: Text) -> str:
             source=money.source,
             as_of=text.date(money.as_of),
         )
-    return first + " " + text("common.before_tax")
+    return text.joined(first, text("common.before_tax"))

@@ -1,8 +1,9 @@
 """The audit of the articles: every claim with its verdict, worked examples, and the articles' matrix of providers."""
 
+from collections import Counter
 from collections.abc import Mapping
 
-from gpudash.claims import WorkedExample, claims, worked_examples
+from gpudash.claims import VERDICTS, WorkedExample, claims, worked_examples
 from gpudash.figures.table import Table, table
 from gpudash.provider_matrix import ArticleColumn, article_matrix, capabilities
 from gpudash.result import Result
@@ -11,13 +12,12 @@ from gpudash.text import Text
 
 def verdicts(result: Result, text: Text) -> list[str]:
     """How many claims came out how."""
-    counted: dict[str, int] = {}
-    for claim in claims():
-        counted[claim.verdict] = counted.get(claim.verdict, 0) + 1
+    counted = Counter(claim.verdict for claim in claims())
     total = text.number(len(claims()))
     return [
         text(f"claims_page.count_{verdict}", count=text.number(count), total=total)
-        for verdict, count in counted.items()
+        for verdict in VERDICTS
+        if (count := counted[verdict])
     ]
 
 

@@ -6,13 +6,12 @@ import numpy as np
 import plotly.graph_objects as go
 
 from gpudash.figures._theme import ROW_HEIGHT, figure, marker, plain, whole, wrapped
-from gpudash.figures.choices import place_name, price_source
+from gpudash.figures.choices import price_source
 from gpudash.figures.evidence import entry_value
 from gpudash.figures.money import Money, money_of
 from gpudash.figures.overview import described
 from gpudash.figures.table import Table, table
 from gpudash.figures.tco import COLOURS, by_kind, cost_label
-from gpudash.model import load_model, model_names
 from gpudash.result import Assumption, Choice, Result
 from gpudash.scenario import fields
 from gpudash.share import pinned
@@ -20,7 +19,6 @@ from gpudash.text import Text
 
 NAME_WIDTH = 16  # characters per line beside a bar
 VALUE_WIDTH = 80  # characters of one input; long lists are cut
-MODEL = "workload.model"
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ def _facts(result: Result, money: Money, text: Text) -> dict[str, str]:
     months = text.number(result.scenario.purchase.horizon_months)
     rows = {
         "provider": choice.provider,
-        "country": place_name(choice.country, text),
+        "country": text.country(choice.country),
         "gpu": choice.gpu,
         "servers": text(
             "overview.servers_gpus_value", servers=text.number(choice.servers), gpus=text.number(choice.gpus)
@@ -128,10 +126,6 @@ def _plain_inputs(result: Result) -> dict[str, object]:
 def _value(path: str, value, text: Text) -> str:
     if value in (None, "", []):
         return text("frame.not_set")
-    if path == MODEL and value in model_names():
-        return load_model(value).title
-    if isinstance(value, list):
-        value = [text(key) if text.has(key := f"fields.{path}.{item}") else item for item in value]
     words = entry_value(Assumption(path, value, "", "", "", ""), text)
     return words if len(words) <= VALUE_WIDTH else words[:VALUE_WIDTH] + "…"
 
@@ -174,7 +168,7 @@ def mean_month(compared: Compared, text: Text) -> go.Figure | None:
             ],
             hoverinfo="text",
         )
-    chart.update_layout(barmode="relative", legend={"y": -0.3})
+    chart.update_layout(barmode="relative")
     chart.update_yaxes(categoryorder="array", categoryarray=[name for name, _ in bills[::-1]])
     return chart
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpudash.ecosystem import TITLES, compatibility, versions
+from gpudash.ecosystem import compatibility, versions
 from gpudash.figures.table import Table, table
 from gpudash.result import Result
 from gpudash.text import Text
@@ -31,4 +31,4 @@ def cards(result: Result, text: Text) -> Table:
 def _title(framework: str, version: str | None, cuda: str | None, text: Text) -> str:
     if version is None:
         return text("ecosystem.cards_cuda", cuda=cuda)
-    return text("ecosystem.cards_framework", framework=TITLES[framework], version=version)
+    return text("ecosystem.cards_framework", framework=text.software(framework), version=version)

@@ -2,14 +2,12 @@
 
 import numpy as np
 
-from gpudash.figures.choices import place_name
+from gpudash.figures.choices import name_label
 from gpudash.figures.money import money_of
 from gpudash.figures.table import Table, table
 from gpudash.result import Assumption, Result
 from gpudash.text import Text
 from gpudash.weak_numbers import weakest_numbers
-
-COUNTRIES = "requirements.countries"
 
 
 def ledger(result: Result, text: Text) -> Table:
@@ -35,16 +33,18 @@ def entry_name(entry: Assumption, text: Text) -> str:
 
 def entry_value(entry: Assumption, text: Text) -> str:
     """A number of the ledger with its unit."""
-    choice = f"fields.{entry.name}.{entry.value}"
-    if isinstance(entry.value, str) and text.has(choice):
-        return text(choice)
-    if isinstance(entry.value, (list, tuple)) and any(isinstance(item, dict) for item in entry.value):
-        return text.value([str(next(iter(item.values()))) for item in entry.value])
-    if entry.name == COUNTRIES:
-        return text.value([place_name(code, text) for code in entry.value])
+    if isinstance(entry.value, (list, tuple)):
+        return text.value([_item(entry.name, item, text) for item in entry.value])
     if "_fraction" in entry.name and isinstance(entry.value, (int, float)):
         return text.percent(entry.value)
-    return f"{text.value(entry.value)} {entry.unit}".strip() if entry.value is not None else ""
+    return f"{_item(entry.name, entry.value, text)} {entry.unit}".strip() if entry.value is not None else ""
+
+
+def _item(name: str, value, text: Text) -> str:
+    """A value in words; a row of an input that is a list stands for itself by its first cell."""
+    if isinstance(value, dict):
+        return str(next(iter(value.values())))
+    return name_label(name, value, text) if isinstance(value, str) else text.value(value)
 
 
 def weakest(result: Result, text: Text) -> Table | None:
@@ -58,7 +58,7 @@ def weakest(result: Result, text: Text) -> Table | None:
     ]
     columns = [
         (text("evidence.column_name"), [text(f"evidence.name.{number.name}") for number in weak]),
-        (text("evidence.column_because"), [" ".join(map(text.say, number.because)) for number in weak]),
+        (text("evidence.column_because"), [text.joined(*map(text.say, number.because)) for number in weak]),
         (text("evidence.column_at_stake"), at_stake),
         (text("evidence.column_remedy"), [text.say(number.remedy) for number in weak]),
     ]

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from gpudash.derivation import speed_band
 from gpudash.figures._theme import CATEGORICAL, MAIN, WAY_COLOURS, figure, marker, plain, whole
-from gpudash.figures.choices import headline_order, place_name, price_source, role_name, roles, short_name
+from gpudash.figures.choices import headline_order, price_source, role_name, roles, short_name
 from gpudash.figures.money import money_of
 from gpudash.flips import Progress
 from gpudash.freshness import freshness_rules
@@ -47,7 +47,7 @@ def title(result: Result, text: Text) -> list[str]:
     key = f"overview.title_{work.kind}"
     if scenario.requirements.countries:
         key += "_in"
-        values["places"] = text.value([place_name(code, text) for code in scenario.requirements.countries])
+        values["places"] = text.value([text.country(code) for code in scenario.requirements.countries])
     question = text(key, **values)
     return [scenario.about.name, question] if scenario.about.name else [question]
 
@@ -86,23 +86,22 @@ def answer(result: Result, text: Text) -> list[str]:
 
 def described(choice: Choice, text: Text) -> str:
     """Servers, cards, provider and place of a choice in one sentence."""
-    key = "overview.answer" if choice.country else "overview.answer_without_country"
+    place = text("overview.place", country=text.country(choice.country), region=choice.region)
     return text(
-        key,
+        "overview.answer_one" if choice.servers == 1 else "overview.answer",
         servers=text.number(choice.servers),
         instance=choice.instance,
         gpus=text.number(choice.gpus_per_server),
         gpu=choice.gpu,
         provider=choice.provider,
-        region=choice.region,
-        country=place_name(choice.country, text),
+        place=place if choice.country else choice.region,
     )
 
 
 def _reasons(choice: Choice, text: Text) -> list[str]:
     """Why it is this one, in one line."""
     said = [text.say(reason) for reason in choice.reasons]
-    return [text("brief.sentence_separator").join(said)] if said else []
+    return [text.joined(*said)] if said else []
 
 
 def _energy(choice: Choice, result: Result, text: Text) -> list[str]:
@@ -148,7 +147,7 @@ def _price_line(choice: Choice, result: Result, text: Text) -> str:
     if not is_run or runs == 1:
         return line
     said = {"runs": text.number(runs), "months": text.number(months), "monthly": money(choice.monthly_usd)}
-    return text("brief.sentence_separator").join([line, text("overview.run_many", **said)])
+    return text.joined(line, text("overview.run_many", **said))
 
 
 def _nothing(result: Result, text: Text) -> list[str]:

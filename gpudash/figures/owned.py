@@ -5,7 +5,6 @@ from itertools import accumulate
 import plotly.graph_objects as go
 
 from gpudash.figures._theme import CATEGORICAL, MAIN, figure, plain, whole
-from gpudash.figures.choices import place_name
 from gpudash.figures.money import Money, money_of
 from gpudash.owned import Owned
 from gpudash.result import Result
@@ -72,7 +71,7 @@ def hybrid(result: Result, text: Text) -> list[str]:
     return [
         text(
             "owned_page.what",
-            country=place_name(own.country, text),
+            country=text.country(own.country),
             capex=money(own.capex_usd),
             residual=money(own.residual_usd),
             **what,

@@ -10,6 +10,7 @@ from gpudash.figures.table import Table, table
 from gpudash.purchase_mix import COMMITMENTS, KINDS, break_even_utilisation
 from gpudash.result import Choice, Result
 from gpudash.text import Text
+from gpudash.units import MINUTES_PER_HOUR
 
 RATES = {
     "reserved_3y": "reserved_3y_usd_per_hour",
@@ -105,7 +106,7 @@ def ways_in_money(result: Result, text: Text) -> go.Figure | None:
             ],
             hoverinfo="text",
         )
-    chart.update_layout(barmode="stack", legend={"y": -0.5})
+    chart.update_layout(barmode="stack")
     chart.update_yaxes(autorange="reversed")
     return chart
 
@@ -130,7 +131,7 @@ def break_even(result: Result, text: Text) -> Table | None:
     title = text("purchase_mix.break_even_title")
     source = price_source(result, money, text)
     if missing:
-        source += " " + text("purchase_mix.not_sold", ways=text.value(missing))
+        source = text.joined(source, text("purchase_mix.not_sold", ways=text.value(missing)))
     return table(title, columns, source)
 
 
@@ -151,7 +152,9 @@ def spot_terms(result: Result, text: Text) -> list[str]:
     ]
     if spot.break_even_interruption_h is None:
         return [*lines, text("purchase_mix.spot_always_dearer")]
-    return [*lines, text("purchase_mix.spot_break_even", hours=text.number(spot.break_even_interruption_h))]
+    hours = spot.break_even_interruption_h
+    key, often = ("_minutes", hours * MINUTES_PER_HOUR) if hours < 1 else ("", hours)
+    return [*lines, text(f"purchase_mix.spot_break_even{key}", often=text.number(often))]
 
 
 def savings_plans(result: Result, text: Text) -> list[str]:

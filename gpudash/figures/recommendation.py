@@ -1,12 +1,10 @@
 """Why this and not that: the way through a decision tree as a picture, who fell at each step, and the other trees."""
 
-import textwrap
-
 import numpy as np
 import plotly.graph_objects as go
 
 from gpudash.claims import claims
-from gpudash.figures._theme import GREY, MAIN, figure, plain
+from gpudash.figures._theme import GREY, MAIN, broken, figure, plain
 from gpudash.figures.choices import price_source, short_name
 from gpudash.figures.money import money_of
 from gpudash.figures.table import Table, table
@@ -54,7 +52,7 @@ def _tree(result: Result, name: str, text: Text) -> go.Figure | None:
     y = 0.0
     for number, step in enumerate(path.steps):
         y = _draw_step(chart, step, number, y, path.steps[0].candidates_before, text)
-    outcome = _wrapped(text.say(path.outcome), WRAP[text.language][0])
+    outcome = broken(text.say(path.outcome), WRAP[text.language][0])
     bottom = y - len(outcome) - PADDING_LINES
     _box(chart, left=MAIN_LEFT, right=MAIN_RIGHT, top=y, bottom=bottom, lines=outcome, colour=MAIN, filled=True)
     chart.update_xaxes(visible=False, range=[-0.01, 1.01])
@@ -68,9 +66,9 @@ def _tree(result: Result, name: str, text: Text) -> go.Figure | None:
 def _draw_step(chart: go.Figure, step: Step, number: int, top: float, all_candidates: int, text: Text) -> float:
     """One question with its answer, the branches not taken beside it, and the edge below; the next row's top."""
     main_width, side_width = WRAP[text.language]
-    asked = [f"<b>{line}</b>" for line in _wrapped(text(step.question), main_width)]
-    taken = asked + _wrapped(text(step.branch), main_width)
-    others = [_wrapped(text(key), side_width) for key in step.not_taken]
+    asked = [f"<b>{line}</b>" for line in broken(text(step.question), main_width)]
+    taken = asked + broken(text(step.branch), main_width)
+    others = [broken(text(key), side_width) for key in step.not_taken]
     side_lines = sum(map(len, others)) + PADDING_LINES * len(others)
     bottom = top - max(len(taken), side_lines) - PADDING_LINES
     _box(chart, left=MAIN_LEFT, right=MAIN_RIGHT, top=top, bottom=bottom, lines=taken, colour=MAIN)
@@ -153,13 +151,9 @@ def _hover(chart, step: Step, number: int, y: float, text: Text) -> None:
         marker={"size": 40, "opacity": 0},
         unselected={"marker": {"opacity": 0}},
         customdata=[number] * len(HOVERED),
-        hovertext=["<br>".join(line for sentence in words for line in _wrapped(sentence, 60))] * len(HOVERED),
+        hovertext=["<br>".join(line for sentence in words for line in broken(sentence, 60))] * len(HOVERED),
         hoverinfo="text",
     )
-
-
-def _wrapped(sentence: str, width: int) -> list[str]:
-    return [plain(line) for line in textwrap.wrap(sentence, width)]
 
 
 def steps(result: Result, text: Text) -> Table | None:
@@ -295,7 +289,8 @@ def alternatives(result: Result, text: Text) -> Table | None:
         (text("recommendation.column_score"), [100 * choice.score for choice in choices], "number"),
         (text("recommendation.column_regions"), [", ".join(choice.other_regions) for choice in choices]),
     ]
-    title = text("recommendation.alternatives_title", count=text.number(len(choices)))
+    key = "alternatives_nothing_meets" if result.recommendation is None else "alternatives_title"
+    title = text(f"recommendation.{key}", count=text.number(len(choices)))
     return table(title, columns, price_source(result, money, text))
 
 

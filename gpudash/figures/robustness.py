@@ -134,7 +134,7 @@ def first_share(result: Result, text: Text) -> go.Figure | None:
         cliponaxis=False,
         hoverinfo="skip",
     )
-    chart.update_xaxes(range=[0, 115 * max(values)], ticksuffix=" %")
+    chart.update_xaxes(range=[0, 115 * max(values)], ticksuffix="%")
     chart.update_yaxes(autorange="reversed")
     return chart
 
@@ -193,7 +193,7 @@ def _fill(chart: go.Figure, region: Region, name: str, colour: str) -> None:
 
 def _axis(label: str) -> dict:
     words = {"color": TEXT}
-    ticks = {"tickfont": words | {"size": 10}, "ticksuffix": " %", "nticks": 5}
+    ticks = {"tickfont": words | {"size": 10}, "ticksuffix": "%", "nticks": 5}
     return ticks | {"title": {"text": wrapped(label, 16), "font": words}, "gridcolor": GREY}
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from gpudash.figures._theme import CATEGORICAL, GREY, LINE_HEIGHT, MAIN, ROW_HEIGHT, figure, marker, plain, wrapped
+from gpudash.figures._theme import CATEGORICAL, GREY, MAIN, ROW_HEIGHT, figure, marker, plain, rows_height, wrapped
 from gpudash.figures.table import Table, table
 from gpudash.frameworks import load_framework, open_criteria, rebalanced
 from gpudash.result import FrameworkRanking, Result
@@ -102,12 +102,11 @@ def points(result: Result, text: Text) -> go.Figure | None:
         return None
     rows = ranking.rows[:SHOWN]
     labels = [wrapped(_short(row["offer"]), LABEL_WIDTH) for row in rows]
-    lines = max(label.count("<br>") + 1 for label in labels)
     chart = figure(
         _title(rows, text),
         source=text("figures.scores_source", framework=text(f"scores.framework_{ranking.framework}")),
         x=text("figures.points"),
-        height=LINE_HEIGHT * (lines + 1) * len(rows) + 170,
+        height=rows_height(labels) + 170,
     )
     for number, criterion in enumerate(ranking.criteria):
         label = text(f"scores.criterion_{criterion['key']}")
@@ -121,7 +120,7 @@ def points(result: Result, text: Text) -> go.Figure | None:
             hovertext=[plain(text("figures.points_hover", criterion=label, points=text.number(v))) for v in values],
             hoverinfo="text",
         )
-    chart.update_layout(barmode="stack", legend={"y": -0.15})
+    chart.update_layout(barmode="stack")
     chart.update_yaxes(autorange="reversed")
     return chart
 
@@ -177,9 +176,8 @@ def weight_intervals(result: Result, text: Text) -> go.Figure | None:
         hovertext=[plain(text("figures.weight_hover", share=text.percent(share))) for share in shares.values()],
         hoverinfo="text",
     )
-    chart.update_xaxes(range=[0, 100], ticksuffix=" %")
+    chart.update_xaxes(range=[0, 100], ticksuffix="%")
     chart.update_yaxes(autorange="reversed")
-    chart.update_layout(legend={"y": -0.25})
     return chart
 
 

@@ -30,7 +30,7 @@ def slices(result: Result, text: Text) -> Table | None:
         ),
     ]
     title = text("slices.slices_title", model=result.sizing.model.title, needed=text.number(found[0].needed_gb))
-    return table(title, columns, text("slices.slices_source") + " " + price_source(result, money, text))
+    return table(title, columns, text.joined(text("slices.slices_source"), price_source(result, money, text)))
 
 
 def _price(slice_, catalogue, money) -> float | None:

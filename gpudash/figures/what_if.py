@@ -13,12 +13,12 @@ from gpudash.figures._theme import (
     CATEGORICAL,
     GREY,
     MAIN,
-    ROW_HEIGHT,
     WARNING,
     WAY_COLOURS,
     figure,
     marker,
     plain,
+    rows_height,
     wrapped,
 )
 from gpudash.figures.money import money_of
@@ -59,17 +59,18 @@ def closeness(found: Progress, result: Result, text: Text) -> go.Figure | None:
     if not near:
         return None
     first = near[0]
+    labels = [wrapped(_what(flip, text) + ARROWS[flip.direction], LABEL_WIDTH) for flip in near]
     chart = figure(
         text("what_if.closeness", what=_what(first, text), change=_signed(100 * _distance(first), text)),
         source=text("what_if.closeness_source", furthest=text.number(FURTHEST_PERCENT)),
         x=text("what_if.closeness_x"),
-        height=ROW_HEIGHT * len(near) + 110,
+        height=rows_height(labels) + 110,
         legend=False,
     )
     moves = [max(min(100 * _distance(flip), FURTHEST_PERCENT), -FURTHEST_PERCENT) for flip in near]
     chart.add_bar(
         x=moves,
-        y=[wrapped(_what(flip, text) + ARROWS[flip.direction], LABEL_WIDTH) for flip in near],
+        y=labels,
         orientation="h",
         name=plain(text("what_if.closeness_x")),
         marker=marker(MAIN),
@@ -138,13 +139,13 @@ def bands(found: Uncertainty, result: Result, text: Text) -> go.Figure | None:
     if not options:
         return None
     money, first = money_of(result, text), options[0]
+    labels = [wrapped(_short(option.offer), LABEL_WIDTH) for option in options]
     chart = figure(
         text("what_if.bands", offer=_short(first.offer), low=money(first.p10_usd), high=money(first.p90_usd)),
         source=_draws_source(found, text),
         x=text("what_if.bands_x", currency=money.currency),
-        height=(ROW_HEIGHT + 14) * len(options) + 130,
+        height=rows_height(labels) + 170,
     )
-    labels = [wrapped(_short(option.offer), LABEL_WIDTH) for option in options]
     for name, colour in (("p90", LIGHT), ("p50", MAIN), ("p10", DARK)):
         values = [money.amount(getattr(option, f"{name}_usd")) for option in options]
         chart.add_bar(
@@ -173,13 +174,13 @@ def tornado(found: Uncertainty, result: Result, text: Text) -> go.Figure | None:
         return None
     money = money_of(result, text)
     widest = text(f"uncertainty.factor_{bars[0].factor}")
+    labels = [wrapped(text(f"uncertainty.factor_{bar.factor}"), LABEL_WIDTH) for bar in bars]
     chart = figure(
         text("what_if.tornado", factor=widest, offer=f"{choice.provider} · {choice.instance}"),
         source=text("what_if.tornado_source"),
         x=text("what_if.tornado_x", currency=money.currency),
-        height=ROW_HEIGHT * len(bars) + 130,
+        height=rows_height(labels) + 130,
     )
-    labels = [wrapped(text(f"uncertainty.factor_{bar.factor}"), LABEL_WIDTH) for bar in bars]
     for end, colour in (("low", CATEGORICAL[1]), ("high", MAIN)):
         ends = [(getattr(bar, f"{end}_usd"), getattr(bar, f"{end}_answer")) for bar in bars]
         chart.add_bar(

@@ -6,13 +6,13 @@ import plotly.graph_objects as go
 from gpudash.figures._theme import (
     CATEGORICAL,
     GREY,
-    LINE_HEIGHT,
     MAIN,
     QUIET,
     WARNING,
     figure,
     marker,
     plain,
+    rows_height,
     whole,
     wrapped,
 )
@@ -61,7 +61,7 @@ def memory_per_gpu(result: Result, text: Text) -> go.Figure | None:
             marker=marker(colour),
             hovertemplate=plain(text("figures.memory_hover", part=label, gb=text.number(gb))) + "<extra></extra>",
         )
-    chart.update_layout(barmode="stack", legend={"y": -0.6})
+    chart.update_layout(barmode="stack")
     if sizing.gpu_usable_gb:
         chart.add_vline(x=sizing.gpu_usable_gb, line={"color": WARNING, "width": 3})
         chart.update_xaxes(range=[0, max(total_gb, sizing.gpu_usable_gb) * 1.05])
@@ -138,12 +138,11 @@ def _banded(name: str, choices: list[Choice], values: np.ndarray, bands: np.ndar
         wrapped(short_name(choice), LABEL_WIDTH) + f"<br>{choice.gpus_per_server} × {plain(choice.gpu)}"
         for choice in choices
     ]
-    lines = max(label.count("<br>") + 1 for label in labels)
     chart = figure(
         text(f"figures.{name}", name=short_name(choices[0]), **said[0]),
         source=text(f"figures.{name}_source"),
         x=text(f"figures.{name}_x"),
-        height=LINE_HEIGHT * (lines + 1) * len(choices) + 90,
+        height=rows_height(labels) + 90,
         legend=False,
     )
     chart.add_bar(
