@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
 from bench.highs import highs_usd
 from gpudash.errors import GpudashError
@@ -286,6 +287,41 @@ def test_a_commitment_in_money_never_beats_whole_servers_at_its_rate(seed, rate)
     for committed in np.linspace(0, 8, 33):  # quarters of a server's rate
         in_money = YEAR * (committed * rate + np.maximum(demand - committed, 0).mean())
         assert in_money >= whole * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("batch", range(5))
+def test_one_commitment_in_money_for_two_types_that_follow_one_load_costs_no_less_than_one_for_each(batch):
+    """HiGHS commits to any sums for a year and for three, which both types use up; its own tolerance is 1e-7."""
+    rng = np.random.default_rng(600 + batch)
+    for _ in range(40):
+        years, slots = int(rng.integers(1, 4)), int(rng.integers(1, 8))
+        load = rng.uniform(0, 100, (12 * years, slots)) * rng.uniform(0.3, 1, (12 * years, 1))
+        base, whole = np.ceil(load / 7), int(rng.integers(0, 12))
+        demands = np.minimum(base, whole), np.ceil(np.maximum(load - 7 * whole, 0) / 5)
+        list_price, (off_1y, off_3y) = rng.uniform(1, 60, 2), rng.uniform(0.05, 0.8, 2)
+        each = sum(
+            best_mix(
+                layers(demand),
+                on_demand_usd_per_hour=price,
+                reserved_1y_usd_per_hour=price * (1 - off_1y),
+                reserved_3y_usd_per_hour=price * (1 - off_3y),
+            ).total_usd[0]
+            for demand, price in zip(demands, list_price)
+        )
+        listed = sum(demand * price for demand, price in zip(demands, list_price))
+        assert each == pytest.approx(pooled_plan_usd(listed, off_1y, off_3y), rel=1e-6, abs=1e-6)
+
+
+def pooled_plan_usd(listed_usd_per_hour, off_1y, off_3y):
+    """The least cost of use (months, slots) worth so much at list price, with one plan per term for all of it."""
+    months, slots = listed_usd_per_hour.shape
+    years, cells, month = months // 12, months * slots, np.repeat(np.arange(months), slots)
+    covers = np.zeros((cells, years + 1 + cells))  # what a dollar an hour of each plan is worth, and of none
+    covers[np.arange(cells), month // 12] = 1 / (1 - off_1y)
+    covers[:, years] = 1 / (1 - off_3y)
+    covers[:, years + 1 :] = np.eye(cells)
+    cost = [YEAR] * years + [3 * YEAR] + [MONTH / slots] * cells
+    return linprog(cost, A_ub=-covers, b_ub=-listed_usd_per_hour.ravel()).fun
 
 
 def test_three_year_terms_are_renewed_after_three_years():
