@@ -2,6 +2,12 @@
 
 On one offer a plan is worth as many whole servers as it pays for (see `purchase_mix`), so it is a yearly rate like that
 of a reservation, and the lower of the two is the one to buy. No plan's rates are shipped: the discounts are the user's.
+
+One plan for two types of server is worth no more than one for each as long as both follow the same load and nothing
+runs on spot, as in a fleet of a base and the peak above it: all that a type needs in an hour, it needs in every hour of
+more load, so the plan pays for the lowest part of the load, on whichever type that runs, and no hour leaves over for
+one type what the other could use. (With spot it may: a plan would pay for what must not be interrupted first, on
+either type.) Servers bought already, or a reservation beside the plan, can open such gaps too.
 """
 
 from dataclasses import replace
