@@ -22,6 +22,7 @@ from gpudash.evaluate import Solved, solve
 from gpudash.fleet_costs import FleetCosts, Pair, Part
 from gpudash.offers import offer_id
 from gpudash.quotas import exceeded
+from gpudash.savings_plans import plans_usd_per_hour
 from gpudash.scenario import Scenario
 
 BEST = 12  # candidates that are paired, one per provider, country and server shape
@@ -54,6 +55,8 @@ class MixedFleet:
     `single` is None where no single type keeps within the budget, the ceiling and the quotas, but a pair does. `base`
     and `peak` are None where no pair is cheaper; then `gain_usd` is 0. `one_provider` says whether both stand at one
     provider; if not, data and traffic between the two are not priced.
+
+    `shared_plan_usd_per_hour`: yearly term -> what is committed to at most by one savings plan, if it pays for both.
     """
 
     single: str | None
@@ -64,6 +67,7 @@ class MixedFleet:
     gain_usd: float | None
     gain_fraction: float | None
     one_provider: bool
+    shared_plan_usd_per_hour: dict[str, float]
     pairs_tried: int
 
 
@@ -160,6 +164,7 @@ def _answer(fleet: FleetCosts, single: int | None, best: Pair | None, tried: int
     base, peak = (None, None) if best is None else (_part(fleet, best.base), _part(fleet, best.peak))
     single_usd = None if single is None else float(fleet.costs.tco_usd[single])
     total = single_usd if best is None else best.total_usd
+    one_provider = best is None or base.provider == peak.provider
     gain = None if single is None else single_usd - total
     return MixedFleet(
         single=None if single is None else offer_id(fleet.known.catalogue.offers, fleet.costs.rows[single]),
@@ -169,6 +174,17 @@ def _answer(fleet: FleetCosts, single: int | None, best: Pair | None, tried: int
         total_usd=total,
         gain_usd=gain,
         gain_fraction=gain and gain / single_usd,
-        one_provider=base is None or base.provider == peak.provider,
+        one_provider=one_provider,
+        shared_plan_usd_per_hour={} if best is None or not one_provider else _shared_plans(fleet, best),
         pairs_tried=tried,
     )
+
+
+def _shared_plans(fleet: FleetCosts, pair: Pair) -> dict[str, float]:
+    """One savings plan per term for both types pays for what one for each would: see `gpudash.savings_plans`."""
+    offers, costs = fleet.known.catalogue.offers, fleet.costs
+    base, peak = (
+        plans_usd_per_hour(offers, costs.rows[part.candidate], costs.prices.of(part.candidate), fleet.mix(part))
+        for part in (pair.base, pair.peak)
+    )
+    return {term: float((base[term] + peak[term]).max()) for term in base if term in peak}

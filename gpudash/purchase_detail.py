@@ -6,11 +6,11 @@ from functools import cache
 
 import numpy as np
 
-from gpudash import savings_plans
 from gpudash.layer_choice import Terms
 from gpudash.layers import Layers
 from gpudash.purchase_mix import COMMITMENTS, TERM_YEARS, Plan, break_even_utilisation
 from gpudash.result import Bill
+from gpudash.savings_plans import plans_usd_per_hour
 from gpudash.spot import break_even_interruption_h, mean_time_between_interruptions_h
 from gpudash.tables import DATA, read_yaml
 from gpudash.tco import Costs, checkpoint_minutes, interruption_fraction, paid_fraction
@@ -101,14 +101,14 @@ def purchase_detail(known, costs: Costs, candidate: int, mix: Plan, bill: Bill) 
 
 def _savings_plans(known, costs: Costs, candidate: int, mix: Plan) -> tuple[SavingsPlanUse, ...]:
     """The terms that are bought as the user's savings plans."""
-    offers, row = known.catalogue.offers, costs.rows[candidate]
-    used = []
-    for term in savings_plans.TERMS:
-        servers = int(mix.held_servers[term].max(initial=0))
-        if servers and offers.origin_of(term)[row] == savings_plans.ORIGIN:
-            rate = float(getattr(costs.prices, f"{term}_usd_per_hour")[candidate])
-            used.append(SavingsPlanUse(term, rate, servers, rate * servers))
-    return tuple(used)
+    rates = costs.prices.of(candidate)
+    plans = plans_usd_per_hour(known.catalogue.offers, costs.rows[candidate], rates, mix)
+    return tuple(
+        SavingsPlanUse(
+            term, rates[f"{term}_usd_per_hour"], int(mix.held_servers[term].max()), float(usd_per_hour.max())
+        )
+        for term, usd_per_hour in plans.items()
+    )
 
 
 def _spot_terms(known, costs: Costs, candidate: int) -> SpotTerms | None:

@@ -16,6 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from gpudash.catalogue import Catalogue
+from gpudash.purchase_mix import Plan
 from gpudash.scenario import SavingsPlan, Scenario
 
 TERMS = ("reserved_1y", "reserved_3y")
@@ -49,3 +50,15 @@ def _priced(catalogue: Catalogue, plans: tuple[SavingsPlan, ...], author: str) -
         ):
             columns[f"{term}_{name}"] = np.where(lower, ours, values)
     return catalogue.with_offers(replace(offers, **columns))
+
+
+def plans_usd_per_hour(offers, row: int, usd_per_hour: dict[str, float], mix: Plan) -> dict[str, np.ndarray]:
+    """What is committed to per hour in each month, by each yearly term of an offer that is bought as a savings plan.
+
+    `usd_per_hour`: the prices that the mix was bought at. Rate x servers under the term.
+    """
+    return {
+        term: usd_per_hour[f"{term}_usd_per_hour"] * mix.held_servers[term]
+        for term in TERMS
+        if mix.held_servers[term].any() and offers.origin_of(term)[row] == ORIGIN
+    }

@@ -214,3 +214,18 @@ def test_with_contracts_and_a_cap_the_fleet_is_the_cheapest_there_is(catalogue, 
     found, cheapest = mixed_fleet(asked, catalogue), by_hand(asked, catalogue)
     assert found.total_usd == pytest.approx(min(cheapest, found.single_usd), rel=1e-9)
     assert found.single_usd == pytest.approx(evaluate(asked, catalogue).cheapest.tco_usd, rel=1e-9)
+
+
+def test_one_savings_plan_pays_for_both_types_where_both_are_bought_by_it(catalogue):
+    """A load that never changes keeps all servers of both types busy for three years."""
+    plans = [{"provider": "AWS", "reserved_3y_discount_fraction": 0.6}]
+    flat = {"traffic__shape": "flat", "traffic__peak_requests_per_s": 37, "requirements__providers_in": ["AWS"]}
+    found = mixed_fleet(scenario(**flat, purchase__savings_plans=plans), catalogue)
+    row = {offer: row for row, offer in enumerate(catalogue.offers.id)}
+    listed = sum(
+        part.servers * catalogue.offers.on_demand_usd_per_hour[row[part.offer]] for part in (found.base, found.peak)
+    )
+    assert found.shared_plan_usd_per_hour == {"reserved_3y": pytest.approx(0.4 * listed)}
+    assert found.total_usd == pytest.approx(3 * 8760 * 0.4 * listed)
+    without = mixed_fleet(scenario(**flat), catalogue)
+    assert without.shared_plan_usd_per_hour == {}

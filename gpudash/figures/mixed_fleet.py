@@ -20,6 +20,9 @@ def side_by_side(result: Result, text: Text) -> list[str]:
         said = {"gain": money(found.gain_usd), "share": text.percent(found.gain_fraction)}
         first = text("mixed_fleet.gain", single=found.single, total=total, **said)
     lines = [first, *(_part(name, part, result, text) for name, part in (("base", found.base), ("peak", found.peak)))]
+    for term, usd_per_hour in found.shared_plan_usd_per_hour.items():
+        way, usd = text(f"common.way.{term}"), money_of(result, text)(usd_per_hour)
+        lines.append(text("mixed_fleet.shared_plan", term=way, usd=usd, provider=found.base.provider))
     return lines if found.one_provider else [*lines, text("mixed_fleet.two_providers")]
 
 
