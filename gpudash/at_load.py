@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from gpudash.assumptions import Known
 from gpudash.demand import Load, inference_servers
 from gpudash.queueing import queue_wait_s
 from gpudash.result import Response
@@ -34,7 +35,7 @@ class FleetResponses:
         return {name: one if one.batch_size else None for name, one in zip(LOADS, found)}
 
 
-def fleet_responses(known, shapes: Shapes, sized: Sized) -> FleetResponses | None:
+def fleet_responses(known: Known, shapes: Shapes, sized: Sized) -> FleetResponses | None:
     """What the servers of every shape answer with in the first month; None where no user waits for tokens or vectors.
 
     The busiest hour has the most load, with its room for bursts, per running server; the mean is all load of the week,
@@ -59,7 +60,7 @@ def fleet_responses(known, shapes: Shapes, sized: Sized) -> FleetResponses | Non
     return FleetResponses(servers.max(axis=1), responses)
 
 
-def response_curve(known, shapes: Shapes, sized: Sized, shape: int) -> Response:
+def response_curve(known: Known, shapes: Shapes, sized: Sized, shape: int) -> Response:
     """How one server answers from no load to the most it may get: arrays [3, loads].
 
     The rows are cards as slow as the slow end of the band allows, as predicted, and as fast as the fast end allows.
@@ -72,7 +73,7 @@ def response_curve(known, shapes: Shapes, sized: Sized, shape: int) -> Response:
     return Response(*(getattr(found, field.name).reshape(arrivals.shape) for field in fields(Response)))
 
 
-def _responses(known, shapes: Shapes, sized: Sized, *, arrivals_per_s, speed_factor) -> Response:
+def _responses(known: Known, shapes: Shapes, sized: Sized, *, arrivals_per_s, speed_factor) -> Response:
     """How one server of each shape answers at several loads, [shapes, loads], with cards faster by a factor.
 
     How many requests a request finds running follows from Little's law (`requests_found`). Its wait for a place is the

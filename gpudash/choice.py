@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gpudash.assumptions import Known
 from gpudash.at_load import LOADS, fleet_responses
 from gpudash.bands import at_levels
 from gpudash.contracts import sunk_usd
@@ -13,6 +14,7 @@ from gpudash.offers import offer_id
 from gpudash.purchase_mix import KINDS, Plan
 from gpudash.recommendation import Order
 from gpudash.result import Bill, Choice
+from gpudash.sizing import Shapes, Sized
 from gpudash.tco import Costs, bill, mix_plan, monthly_usd
 from gpudash.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, TOKENS_PER_MILLION
 
@@ -22,7 +24,9 @@ _NAMES = ("provider", "instance", "region", "country", "kind")
 class Chooser:
     """Makes the full `Choice` (and bill) of the few candidates that are shown; each once."""
 
-    def __init__(self, known, shapes, sized, costs: Costs, scores: FrameworkScores, ordered: Order):
+    def __init__(
+        self, known: Known, shapes: Shapes, sized: Sized, costs: Costs, scores: FrameworkScores, ordered: Order
+    ):
         self.known, self.shapes, self.sized, self.costs = known, shapes, sized, costs
         self.scores, self.ordered = scores, ordered
         self.responses = fleet_responses(known, shapes, sized)
@@ -133,7 +137,7 @@ def _number(value) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def served_tokens_per_month(known) -> float | None:
+def served_tokens_per_month(known: Known) -> float | None:
     """Output tokens of the mean month: load of every hour of the week × tokens per answer; None if none are made."""
     if known.is_training or not known.output_tokens:
         return None
@@ -142,7 +146,7 @@ def served_tokens_per_month(known) -> float | None:
     return float(per_month / known.scenario.traffic.burst_factor * known.output_tokens)
 
 
-def _per_million_tokens(known, tco_usd: float) -> float | None:
+def _per_million_tokens(known: Known, tco_usd: float) -> float | None:
     tokens = served_tokens_per_month(known)
     months = known.scenario.purchase.horizon_months
     return tco_usd / (tokens * months / TOKENS_PER_MILLION) if tokens else None

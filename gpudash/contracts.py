@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpudash.assumptions import Known
 from gpudash.errors import GpudashError
 from gpudash.layers import Layers
 from gpudash.result import Assumption, Message
@@ -26,7 +27,7 @@ class Taken:
         return cls(np.zeros(count, dtype=int), np.zeros(count), np.zeros(count))
 
 
-def servers_of(known, contract: Contract, rows: np.ndarray) -> np.ndarray:
+def servers_of(known: Known, contract: Contract, rows: np.ndarray) -> np.ndarray:
     """Servers that a contract gives to each of these offers; 0 where it is about something else.
 
     It counts servers where it names an instance, and cards where it names a GPU: whole servers of them are used.
@@ -45,7 +46,7 @@ def servers_of(known, contract: Contract, rows: np.ndarray) -> np.ndarray:
     return np.where(is_meant & (offers.gpu_row[rows] == gpu), contract.count // offers.gpus_per_server[rows], 0)
 
 
-def held_servers(known, rows: np.ndarray) -> np.ndarray:
+def held_servers(known: Known, rows: np.ndarray) -> np.ndarray:
     """Servers bought already that each of these offers may use, month by month [rows, months]."""
     purchase = known.scenario.purchase
     month = np.arange(purchase.horizon_months)
@@ -55,7 +56,7 @@ def held_servers(known, rows: np.ndarray) -> np.ndarray:
     return held
 
 
-def still_needed(known, rows: np.ndarray, groups: tuple[Layers, ...], group_of: np.ndarray):
+def still_needed(known: Known, rows: np.ndarray, groups: tuple[Layers, ...], group_of: np.ndarray):
     """What each candidate has to serve above the servers bought already: groups, who has which, what is taken.
 
     Candidates with the same demand and the same contracts share a group.
@@ -79,7 +80,7 @@ def still_needed(known, rows: np.ndarray, groups: tuple[Layers, ...], group_of: 
     return tuple(groups), group_of, taken
 
 
-def sunk_usd(known) -> float:
+def sunk_usd(known: Known) -> float:
     """What the contracts cost within the horizon: count × price × 730 h × months left."""
     purchase = known.scenario.purchase
     return sum(
@@ -88,14 +89,14 @@ def sunk_usd(known) -> float:
     )
 
 
-def ledger(known) -> tuple[Assumption, ...]:
+def ledger(known: Known) -> tuple[Assumption, ...]:
     """What is paid anyway, as one number."""
     if not known.scenario.purchase.contracts:
         return ()
     return (Assumption("contracts.sunk_usd", sunk_usd(known), "USD", "derived", "purchase.contracts", ""),)
 
 
-def warnings(known) -> Iterator[Message]:
+def warnings(known: Known) -> Iterator[Message]:
     """Contracts that no offer can use: misspelt, or of a machine that this catalogue does not know."""
     every = np.arange(len(known.catalogue.offers))
     for contract in known.scenario.purchase.contracts:

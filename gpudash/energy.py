@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gpudash.assumptions import Known
 from gpudash.purchase_mix import COMMITMENTS, KINDS, Plan
 from gpudash.result import Assumption
 from gpudash.units import GRAMS_PER_KG, HOURS_PER_MONTH, W_PER_KW
@@ -22,7 +23,7 @@ def rated_server_kw(catalogue, gpu_row: int, cards: float) -> float | None:
     return rated_kw if np.isfinite(rated_kw) else None
 
 
-def server_kwh(known, rated_kw, on_hours, busy_hours):
+def server_kwh(known: Known, rated_kw, on_hours, busy_hours):
     """Energy of servers that are on for some hours and fully busy in a part of them, before cooling.
 
     rated × (idle share × on hours + (share at work - idle share) × busy hours): power rises in proportion to work.
@@ -32,7 +33,7 @@ def server_kwh(known, rated_kw, on_hours, busy_hours):
     return rated_kw * (idle * on_hours + (active - idle) * busy_hours)
 
 
-def busy_server_hours(known, requests_per_s: float) -> np.ndarray:
+def busy_server_hours(known: Known, requests_per_s: float) -> np.ndarray:
     """Hours a month that servers of this capacity would work if they were always full: load / capacity [months].
 
     The burst factor is room kept free, not work.
@@ -41,7 +42,9 @@ def busy_server_hours(known, requests_per_s: float) -> np.ndarray:
     return per_month / known.scenario.traffic.burst_factor / requests_per_s
 
 
-def choice_energy(known, costs, candidate: int, mix: Plan, requests_per_s: float) -> tuple[float | None, float | None]:
+def choice_energy(
+    known: Known, costs, candidate: int, mix: Plan, requests_per_s: float
+) -> tuple[float | None, float | None]:
     """kWh and kg CO2e of the mean month of one candidate; None where the card's power or the grid is unknown.
 
     `requests_per_s`: of one full server. Servers that are let go draw nothing; committed ones, those bought
@@ -74,7 +77,7 @@ def kgco2e(kwh: float, grid_gco2_per_kwh: float) -> float | None:
     return kwh * grid_gco2_per_kwh / GRAMS_PER_KG if np.isfinite(grid_gco2_per_kwh) else None
 
 
-def ledger(known) -> tuple[Assumption, ...]:
+def ledger(known: Known) -> tuple[Assumption, ...]:
     """The figures behind the energy of a choice."""
     found = (known.catalogue.defaults[name] for name in (RATED, IDLE, ACTIVE[known.is_training], PUE))
     return tuple(

@@ -2,17 +2,18 @@
 
 import numpy as np
 
+from gpudash.assumptions import Known
 from gpudash.memory import weights_gb
 from gpudash.sizing import Shapes
 from gpudash.tables import sourced_values
 
 
-def loaded_gb(known) -> float:
+def loaded_gb(known: Known) -> float:
     """The weights that pass through main memory when a copy of the model is loaded, in GB."""
     return float(weights_gb(known.model, known.weight_precision))
 
 
-def least_host_gb(known, shapes: Shapes) -> np.ndarray:
+def least_host_gb(known: Known, shapes: Shapes) -> np.ndarray:
     """Main memory without which a server of each shape cannot run the model, in GB: [shapes].
 
     GPUs × memory of one worker + memory of the program + the part of the weights that is read at once, with the

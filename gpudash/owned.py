@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gpudash.assumptions import Known
 from gpudash.candidates import software_reason
 from gpudash.contracts import held_servers
 from gpudash.demand import Load, inference_servers
@@ -100,7 +101,7 @@ def owned(solved, candidate: int, choice: Choice, cloud: Bill) -> Owned | None:
     return _beside_cloud(solved, terms, _work(solved, own, candidate, terms), candidate, cloud)
 
 
-def _too_few(known, own: Sized) -> Message | None:
+def _too_few(known: Known, own: Sized) -> Message | None:
     """A run is not spread over two places: own servers do it alone or not at all."""
     servers = known.scenario.finance.owned_servers
     if known.is_training and servers < own.servers_per_run[0]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpudash.assumptions import Known
 from gpudash.energy import rated_server_kw
 from gpudash.errors import GpudashError
 from gpudash.records import Default, HardwarePrice
@@ -42,7 +43,7 @@ class Terms:
         return float(np.interp(months / MONTHS_PER_YEAR, np.arange(len(self.residual_curve)), self.residual_curve))
 
 
-def terms_of(known, gpu_row: int, gpus: int, answer_country: str) -> Terms:
+def terms_of(known: Known, gpu_row: int, gpus: int, answer_country: str) -> Terms:
     """The terms of own servers with `gpus` cards each, every figure with its origin; they stand where the answer does
     unless the user names a country.
 
@@ -89,7 +90,7 @@ def terms_of(known, gpu_row: int, gpus: int, answer_country: str) -> Terms:
     )
 
 
-def _country(known) -> str | None:
+def _country(known: Known) -> str | None:
     """The user's country; a typing mistake must not fall back to the world's mean price."""
     country, catalogue = known.scenario.finance.owned_country, known.catalogue
     countries = set(catalogue.electricity) | {region.country for region in catalogue.regions.values()} - {""}
@@ -98,7 +99,7 @@ def _country(known) -> str | None:
     return country
 
 
-def _entered(known, name: str) -> Assumption | None:
+def _entered(known: Known, name: str) -> Assumption | None:
     value = getattr(known.scenario.finance, name)
     author = known.scenario.about.author or "scenario"
     return None if value is None else Assumption(f"finance.{name}", value, "", "entered", author, "")
@@ -119,7 +120,7 @@ def _ledger(facts, residual) -> tuple[Assumption, ...]:
     return (*looked_up, *curve)
 
 
-def _server_price(known, gpu: str, gpus: int) -> Assumption | None:
+def _server_price(known: Known, gpu: str, gpus: int) -> Assumption | None:
     """A new server with so many of the cards; where none is quoted, cards and a host; None where no card is priced."""
     new = [
         row
@@ -141,7 +142,7 @@ def _price(row: HardwarePrice, usd: float, origin: str, source: str) -> Assumpti
     return Assumption("", usd, "USD", origin, source, row.as_of)
 
 
-def _electricity(known, country: str) -> Assumption:
+def _electricity(known: Known, country: str) -> Assumption:
     """The country's price for large users before tax, else the mean of the world's businesses."""
     row = known.catalogue.electricity.get(country)
     if row is None:
@@ -149,7 +150,7 @@ def _electricity(known, country: str) -> Assumption:
     return Assumption("", row.large_business_usd_per_kwh, "USD/kWh", "catalogue", row.source, row.as_of)
 
 
-def _grid(known, country: str) -> float:
+def _grid(known: Known, country: str) -> float:
     """Carbon of the country's grid; NaN where no region of the country is known."""
     regions = known.catalogue.regions.values()
     return next((region.country_gco2_per_kwh for region in regions if country and region.country == country), np.nan)

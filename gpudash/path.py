@@ -2,19 +2,20 @@
 
 import numpy as np
 
+from gpudash.assumptions import Known
 from gpudash.candidates import GATES
 from gpudash.demand import peak_to_mean
 from gpudash.records import TERM_MONTHS
 from gpudash.tree import Path, load_tree, tree_names, walk
 
 
-def walk_trees(known, gates, costs, winner_offer: int | None) -> dict[str, Path]:
+def walk_trees(known: Known, gates, costs, winner_offer: int | None) -> dict[str, Path]:
     """All trees of data/trees on this scenario, over all offers of the catalogue."""
     facts, columns = tree_facts(known), tree_columns(known, gates, costs, winner_offer)
     return {name: walk(load_tree(name), facts, columns) for name in tree_names()}
 
 
-def tree_facts(known) -> dict[str, float | str | bool]:
+def tree_facts(known: Known) -> dict[str, float | str | bool]:
     """What the trees may ask about the scenario."""
     scenario, work = known.scenario, known.scenario.workload
     core_metric = "training" if known.is_training else "real_time" if work.kind == "inference" else "inference"
@@ -35,7 +36,7 @@ def tree_facts(known) -> dict[str, float | str | bool]:
     }
 
 
-def tree_columns(known, gates, costs, winner_offer: int | None) -> dict[str, np.ndarray]:
+def tree_columns(known: Known, gates, costs, winner_offer: int | None) -> dict[str, np.ndarray]:
     """What the trees may ask about each offer."""
     offers, catalogue = known.catalogue.offers, known.catalogue
     promises = [catalogue.providers.get(name) for name in offers.provider_names]

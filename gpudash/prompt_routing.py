@@ -75,6 +75,7 @@ class PromptRouting:
 
     @property
     def one_provider(self) -> bool:
+        """Whether both groups are rented from one provider."""
         return self.short.provider == self.long.provider
 
 

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from gpudash.assumptions import Known
 from gpudash.scenario import Quota
 
 
-def covered(known, quota: Quota, rows: np.ndarray) -> np.ndarray:
+def covered(known: Known, quota: Quota, rows: np.ndarray) -> np.ndarray:
     """Which of these offers a quota is about: its provider, and its region and GPU where it names them."""
     offers = known.catalogue.offers
     is_about = offers.provider[rows] == quota.provider
@@ -18,13 +19,13 @@ def covered(known, quota: Quota, rows: np.ndarray) -> np.ndarray:
     return is_about
 
 
-def exceeded(known, rows: np.ndarray, gpus: np.ndarray) -> Iterator[tuple[Quota, np.ndarray]]:
+def exceeded(known: Known, rows: np.ndarray, gpus: np.ndarray) -> Iterator[tuple[Quota, np.ndarray]]:
     """Each quota with the offers that need more GPUs at their peak than it allows."""
     for quota in known.scenario.requirements.quotas:
         yield quota, covered(known, quota, rows) & (gpus > quota.gpus)
 
 
-def are_kept_together(known, rows: np.ndarray, gpus: np.ndarray) -> bool:
+def are_kept_together(known: Known, rows: np.ndarray, gpus: np.ndarray) -> bool:
     """Whether the GPUs of these offers, used at the same time, stay within every quota."""
     return all(gpus[covered(known, quota, rows)].sum() <= quota.gpus for quota in known.scenario.requirements.quotas)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpudash.assumptions import Known
 from gpudash.data_costs import reference_egress_usd_per_gb, reference_storage_usd_per_gb_month
 from gpudash.ecosystem import ecosystem_fit
 from gpudash.frameworks import (
@@ -19,6 +20,7 @@ from gpudash.offers import offer_id
 from gpudash.result import Choice, FrameworkRanking, ScoreTable
 from gpudash.robustness import linear_weight_intervals
 from gpudash.scores import ranks
+from gpudash.sizing import Shapes, Sized
 from gpudash.tco import Costs
 
 ALTERNATIVES = 8  # lines shown beside the winner; the rest is in the tables of scores
@@ -26,7 +28,7 @@ RANKED_ROWS = 20
 ORDERED = 1000  # candidates that are put in order and named; a million offers have no names until they are shown
 
 
-def candidate_columns(known, shapes, sized, costs: Costs) -> dict[str, np.ndarray]:
+def candidate_columns(known: Known, shapes: Shapes, sized: Sized, costs: Costs) -> dict[str, np.ndarray]:
     """The facts that frameworks score, one entry per candidate; NaN where nobody publishes them."""
     offers, hardware, rows = known.catalogue.offers, known.catalogue.hardware, costs.rows
     gpu, shape = offers.gpu_row[rows], shapes.of_offer[rows]

@@ -9,6 +9,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
+from gpudash.assumptions import Known
 from gpudash.engines import EngineParameters, card_parameters
 from gpudash.errors import GpudashError
 from gpudash.memory import maximum_batch, weights_gb
@@ -114,7 +115,7 @@ class _Layouts:
     ttft_ms: np.ndarray
 
 
-def size_inference(known, shapes: Shapes, usable_gb: np.ndarray) -> Sized:
+def size_inference(known: Known, shapes: Shapes, usable_gb: np.ndarray) -> Sized:
     """The layout of every shape that serves the most requests per second within the latency targets."""
     tried = _layouts(known, shapes, usable_gb)
     per_server, meets = tried.requests_per_s, tried.in_time.any(axis=(1, 2))
@@ -146,7 +147,7 @@ def size_inference(known, shapes: Shapes, usable_gb: np.ndarray) -> Sized:
     )
 
 
-def _layouts(known, shapes: Shapes, usable_gb: np.ndarray) -> _Layouts:
+def _layouts(known: Known, shapes: Shapes, usable_gb: np.ndarray) -> _Layouts:
     """Every tensor-parallel degree that divides the server, and batch sizes up to what the memory holds.
 
     The time to first token includes the wait in the queue at the target utilisation. A shape that would meet the
@@ -191,7 +192,7 @@ class _Picker:
         return np.take_along_axis(flat, self.best[:, None], axis=1)[:, 0]
 
 
-def _largest_batch(known, usable_gb, degrees) -> np.ndarray:
+def _largest_batch(known: Known, usable_gb, degrees) -> np.ndarray:
     """Most requests one replica holds; the replicas of a server have the card's memory to themselves."""
     work = known.scenario.workload
     reserved_gb = (work.buffer_gb or 0.0) + work.state_gb
@@ -206,7 +207,7 @@ def _largest_batch(known, usable_gb, degrees) -> np.ndarray:
     )
 
 
-def shape_speed(known, shapes: Shapes, axes: int):
+def shape_speed(known: Known, shapes: Shapes, axes: int):
     """`inference_speed` of every shape at the workload's lengths: a function of `gpu_count` and `batch_size`.
 
     Both broadcast to [shapes, ...] with so many axes.
@@ -254,7 +255,9 @@ def _all_parameters(engine: str, hardware) -> EngineParameters:
     return card_parameters(engine, hardware, range(len(hardware)))
 
 
-def _inference_reasons(known, shapes, holds, meets, per_server, best_ttft, best_tpot) -> tuple[Message | None, ...]:
+def _inference_reasons(
+    known: Known, shapes: Shapes, holds, meets, per_server, best_ttft, best_tpot
+) -> tuple[Message | None, ...]:
     """Why a shape cannot serve, one message per shape; None where it can."""
     predictable = np.isfinite(per_server).reshape(len(shapes), -1).any(axis=1)
     work, names = known.scenario.workload, known.catalogue.hardware.names
@@ -283,7 +286,7 @@ def _inference_reasons(known, shapes, holds, meets, per_server, best_ttft, best_
     return tuple(reasons)
 
 
-def _memory_reasons(known, shapes: Shapes):
+def _memory_reasons(known: Known, shapes: Shapes):
     """A function from a shape to why its memory does not do."""
     work, precision = known.scenario.workload, load_precision(known.weight_precision).title
     needed_gb = float(weights_gb(known.model, known.weight_precision))
@@ -304,12 +307,12 @@ def _engine_share() -> float:
     return read_parameters()["engine_share"]["value"]
 
 
-def size(known, shapes: Shapes) -> Sized:
+def size(known: Known, shapes: Shapes) -> Sized:
     """`size_anew`, kept: most of what people change (load, budget, place, prices) leaves a server's work as it is."""
     return _kept(_about_a_server(known), shapes)
 
 
-def _about_a_server(known):
+def _about_a_server(known: Known):
     """The question without all that a server's work does not depend on; nothing else is asked of `size_anew`."""
     asked = known.scenario
     horizon_months = asked.purchase.horizon_months if known.is_training else 1
@@ -319,7 +322,7 @@ def _about_a_server(known):
     return replace(known, scenario=scenario, **nothing_else)
 
 
-def size_anew(known, shapes: Shapes) -> Sized:
+def size_anew(known: Known, shapes: Shapes) -> Sized:
     """What one server of each shape does for this kind of work; what is not modelled is refused with a sentence."""
     model = known.model
     usable_gb = known.catalogue.hardware.usable_gb[shapes.gpu_row] * shapes.gpu_fraction

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gpudash.assumptions import Known
 from gpudash.at_load import FleetResponses, response_curve
 from gpudash.memory import InferenceMemory, inference_memory, verdict
 from gpudash.result import ShapeVerdict, Sizing
@@ -10,7 +11,7 @@ from gpudash.sizing_runs import run_memory
 
 
 def sizing_result(
-    known, shapes: Shapes, sized: Sized, responses: FleetResponses | None, shape: int | None, gpu_count: int
+    known: Known, shapes: Shapes, sized: Sized, responses: FleetResponses | None, shape: int | None, gpu_count: int
 ) -> Sizing:
     """The memory of one replica (or of one GPU of a run) on the chosen shape, how it answers, and every verdict."""
     usable_gb = None if shape is None else float(sized.usable_gb[shape])
@@ -29,14 +30,14 @@ def sizing_result(
     )
 
 
-def _memory(known, sized: Sized, shape: int | None, gpu_count: int, usable_gb: float | None):
+def _memory(known: Known, sized: Sized, shape: int | None, gpu_count: int, usable_gb: float | None):
     if known.is_training:
         return run_memory(known, gpu_count, usable_gb)
     degree, batch = (1, 1) if shape is None else (int(sized.tensor_parallel[shape]), int(sized.batch_size[shape]))
     return _replica_memory(known, degree, batch, usable_gb)
 
 
-def _replica_memory(known, tensor_parallel, batch_size, usable_gb_per_gpu) -> InferenceMemory:
+def _replica_memory(known: Known, tensor_parallel, batch_size, usable_gb_per_gpu) -> InferenceMemory:
     """Memory of one replica; numbers or one entry per shape."""
     work = known.scenario.workload
     return inference_memory(
@@ -53,7 +54,9 @@ def _replica_memory(known, tensor_parallel, batch_size, usable_gb_per_gpu) -> In
     )
 
 
-def _shape_verdicts(known, shapes: Shapes, sized: Sized, responses: FleetResponses | None) -> tuple[ShapeVerdict, ...]:
+def _shape_verdicts(
+    known: Known, shapes: Shapes, sized: Sized, responses: FleetResponses | None
+) -> tuple[ShapeVerdict, ...]:
     """One verdict per server shape; the memory of all shapes that serve is asked for at once."""
     works, holds = sized.meets_targets, sized.holds
     per_gpu_gb = np.full(len(shapes), np.nan)

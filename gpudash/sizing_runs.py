@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpudash.assumptions import Known
 from gpudash.demand import longest_run_hours
 from gpudash.measured import sample_speed
 from gpudash.memory import TrainingMemory, training_memory, weights_gb
@@ -32,7 +33,7 @@ class _Runs:
     hours: np.ndarray
 
 
-def training_columns(known, shapes, usable_gb: np.ndarray) -> dict:
+def training_columns(known: Known, shapes, usable_gb: np.ndarray) -> dict:
     """The fewest whole servers of every shape that hold the model and finish a run in time, as columns of `Sized`.
 
     GPU-hours only rise with the number of servers, so the fewest are also the cheapest. Only servers that are sold with
@@ -62,7 +63,7 @@ def training_columns(known, shapes, usable_gb: np.ndarray) -> dict:
     }
 
 
-def _runs(known, shapes, usable_gb: np.ndarray) -> _Runs:
+def _runs(known: Known, shapes, usable_gb: np.ndarray) -> _Runs:
     work, hardware, rules = known.scenario.workload, known.catalogue.hardware, sourced_values("sizing_parameters")
     servers = _server_counts(rules["maximum_servers_per_run"])
     is_joined = hardware.link_scope[shapes.gpu_row] == "all"
@@ -94,7 +95,7 @@ def _runs(known, shapes, usable_gb: np.ndarray) -> _Runs:
     )
 
 
-def _run_reason(known, shapes, usable_gb, runs: _Runs, allowed_hours: float, shape: int) -> Message:
+def _run_reason(known: Known, shapes, usable_gb, runs: _Runs, allowed_hours: float, shape: int) -> Message:
     """Why no number of servers of a shape does the run: memory, no published figures, or the deadline."""
     on = {
         "gpus": int(shapes.gpus_per_server[shape]),
@@ -113,7 +114,7 @@ def _run_reason(known, shapes, usable_gb, runs: _Runs, allowed_hours: float, sha
     return Message.of(code, **best, allowed=float(allowed_hours), **on)
 
 
-def run_memory(known, gpu_count, usable_gb_per_gpu: float | None = None) -> TrainingMemory:
+def run_memory(known: Known, gpu_count, usable_gb_per_gpu: float | None = None) -> TrainingMemory:
     """Memory of one GPU of a run on `gpu_count` GPUs (a number or an array), laid out as the scenario says."""
     work = known.scenario.workload
     return training_memory(
@@ -136,7 +137,7 @@ def _server_counts(largest: int) -> np.ndarray:
     return np.unique(np.concatenate((every, beyond)))
 
 
-def sample_columns(known, shapes, usable_gb: np.ndarray) -> dict:
+def sample_columns(known: Known, shapes, usable_gb: np.ndarray) -> dict:
     """Samples per second of every shape from published measurements of that very card, as columns of `Sized`.
 
     A card nobody measured with this model is refused: image speed depends too much on the toolkit to be carried over.

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from gpudash.assumptions import Known
 from gpudash.contracts import Taken, held_servers, still_needed
 from gpudash.data_costs import DataCosts, data_costs
 from gpudash.demand import firm_servers, inference_servers, run_hours_per_month
@@ -17,6 +18,7 @@ from gpudash.freshness import young_enough_usd_per_hour
 from gpudash.layers import Layers, layers
 from gpudash.purchase_mix import COMMITMENTS, KINDS, Plan, best_mix, plan
 from gpudash.result import Bill, Demand, TcoMonth
+from gpudash.sizing import Shapes, Sized
 from gpudash.spot import mean_time_between_interruptions_h, spot_rework_fraction
 from gpudash.support import support_usd_per_month
 from gpudash.units import HOURS_PER_MONTH, MONTHS_PER_YEAR
@@ -86,14 +88,14 @@ class Costs:
         return replace(self, prices=prices, taken=taken, served_hours=served, **columns)
 
 
-def total_costs(known, shapes, sized, rows: np.ndarray) -> Costs:
+def total_costs(known: Known, shapes: Shapes, sized: Sized, rows: np.ndarray) -> Costs:
     """The cheapest purchase mix of every candidate (`rows` of the offers) and all that comes with it."""
     groups, group_of, servers, last_servers = _demand_groups(known, sized, shapes.of_offer[rows])
     groups, group_of, taken = still_needed(known, rows, groups, group_of)
     return _costs(known, rows, groups, group_of, servers=servers, last_servers=last_servers, taken=taken)
 
 
-def costs_of_layers(known, offer: int, demand_layers: Layers) -> Costs:
+def costs_of_layers(known: Known, offer: int, demand_layers: Layers) -> Costs:
     """The one offer as the only candidate, serving these layers: what is left for it when others serve a part."""
     peak = np.array([int(demand_layers.servers.sum())])
     alone, taken = np.array([offer]), Taken.nothing(1)
@@ -101,7 +103,9 @@ def costs_of_layers(known, offer: int, demand_layers: Layers) -> Costs:
     return _costs(known, alone, (demand_layers,), group_of, servers=peak, last_servers=peak, taken=taken)
 
 
-def _costs(known, rows: np.ndarray, groups: tuple[Layers, ...], group_of, *, servers, last_servers, taken) -> Costs:
+def _costs(
+    known: Known, rows: np.ndarray, groups: tuple[Layers, ...], group_of, *, servers, last_servers, taken
+) -> Costs:
     prices = _prices(known, rows)
     compute, creditable = np.empty(len(rows)), np.empty(len(rows))
     served = {kind: np.empty(len(rows)) for kind in KINDS}
@@ -117,21 +121,21 @@ def _costs(known, rows: np.ndarray, groups: tuple[Layers, ...], group_of, *, ser
     return Costs(rows, prices, group_of, groups, servers, last_servers, taken, compute, served, **beside)
 
 
-def mix_rules(known) -> dict:
+def mix_rules(known: Known) -> dict:
     """What the scenario says about commitments, as arguments of a purchase mix."""
     purchase = known.scenario.purchase
     names = ("commitment_cap_servers", "resale_fraction", "upfront_fraction")
     return {name: getattr(purchase, name) for name in names}
 
 
-def credit_months(known) -> int | None:
+def credit_months(known: Known) -> int | None:
     """How many months credits last, where they end before the horizon does."""
     finance, months = known.scenario.finance, known.scenario.purchase.horizon_months
     last = finance.credit_until_month
     return last if finance.credit_usd and last is not None and last < months else None
 
 
-def _beside(known, rows: np.ndarray, compute_usd: np.ndarray, creditable_compute_usd: np.ndarray) -> dict:
+def _beside(known: Known, rows: np.ndarray, compute_usd: np.ndarray, creditable_compute_usd: np.ndarray) -> dict:
     """All that comes with the servers, and the total: storage, traffic, support, people, one-off, less credits.
 
     `creditable_compute_usd` is what of the servers is paid while credits last.
@@ -160,7 +164,7 @@ def staff_usd_per_month(finance) -> float:
     return finance.staff_fte * finance.staff_usd_per_year / MONTHS_PER_YEAR
 
 
-def least_costs(known, shapes, sized, rows: np.ndarray) -> Costs:
+def least_costs(known: Known, shapes: Shapes, sized: Sized, rows: np.ndarray) -> Costs:
     """What every candidate costs at least: each server-hour that it must serve, at the lowest rate that it is sold at.
 
     A lower bound of `total_costs` without any purchase mix, for those who only want to know who may be first. Ways of
@@ -180,7 +184,7 @@ def least_costs(known, shapes, sized, rows: np.ndarray) -> Costs:
     )  # fmt: skip
 
 
-def _needed(known, sized, shape_of: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _needed(known: Known, sized: Sized, shape_of: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Server-hours over the horizon, and the servers at the peak of the first and the last month, per shape."""
     if known.is_training:
         servers, months = sized.servers_per_run[shape_of], known.scenario.purchase.horizon_months
@@ -198,12 +202,12 @@ def _needed(known, sized, shape_of: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     return hours, peak[:, month_row[0]], peak[:, month_row[-1]]
 
 
-def mix_plan(known, costs: Costs, candidate: int) -> Plan:
+def mix_plan(known: Known, costs: Costs, candidate: int) -> Plan:
     """The purchase mix of one candidate in detail."""
     return plan(costs.groups[costs.group_of[candidate]], **mix_rules(known), **costs.prices.of(candidate))
 
 
-def monthly_usd(known, costs: Costs, candidate: int, mix: Plan) -> dict[str, np.ndarray]:
+def monthly_usd(known: Known, costs: Costs, candidate: int, mix: Plan) -> dict[str, np.ndarray]:
     """What one candidate costs month by month: one array [months] per kind of cost (the fields of `TcoMonth`).
 
     `total_usd` is the sum of the others. What the sale of commitments brings is negative, in the last month; the
@@ -227,7 +231,7 @@ def monthly_usd(known, costs: Costs, candidate: int, mix: Plan) -> dict[str, np.
     return parts | {"total_usd": gross + parts["resale_usd"] + parts["credit_usd"]}
 
 
-def bill(known, costs: Costs, candidate: int, mix: Plan, choice_id: str) -> Bill:
+def bill(known: Known, costs: Costs, candidate: int, mix: Plan, choice_id: str) -> Bill:
     """Month by month what one candidate costs; the months add up to its total."""
     finance, parts = known.scenario.finance, monthly_usd(known, costs, candidate, mix)
     rows = zip(*(part.tolist() for part in parts.values()))
@@ -244,7 +248,7 @@ def bill(known, costs: Costs, candidate: int, mix: Plan, choice_id: str) -> Bill
     )
 
 
-def demand_result(known, shapes, sized, costs: Costs, candidate: int) -> Demand:
+def demand_result(known: Known, shapes: Shapes, sized: Sized, costs: Costs, candidate: int) -> Demand:
     """The servers one candidate needs in every hour of the week and month, with the load behind them."""
     shape = shapes.of_offer[costs.rows[candidate]]
     months = known.scenario.purchase.horizon_months
@@ -264,7 +268,7 @@ def demand_result(known, shapes, sized, costs: Costs, candidate: int) -> Demand:
     )
 
 
-def _prices(known, rows: np.ndarray) -> Prices:
+def _prices(known: Known, rows: np.ndarray) -> Prices:
     offers, oldest_days = known.catalogue.offers, known.scenario.requirements.maximum_price_age_days
     paid, rework = paid_fraction(known, rows), rework_fraction(known, rows)
     prices = {
@@ -277,7 +281,7 @@ def _prices(known, rows: np.ndarray) -> Prices:
     return Prices(rework_fraction=rework, **{f"{way}_usd_per_hour": price for way, price in prices.items()})
 
 
-def paid_fraction(known, rows: np.ndarray) -> np.ndarray:
+def paid_fraction(known: Known, rows: np.ndarray) -> np.ndarray:
     """Share of every compute price that is left after the negotiated discount, taken off once.
 
     One for a GPU stands instead of the one for all that its provider sells.
@@ -291,7 +295,7 @@ def paid_fraction(known, rows: np.ndarray) -> np.ndarray:
     return left
 
 
-def interruption_fraction(known, rows: np.ndarray) -> np.ndarray:
+def interruption_fraction(known: Known, rows: np.ndarray) -> np.ndarray:
     """Share of spot servers taken back per month: the user's, else the catalogue's, else the worst known."""
     offers, purchase = known.catalogue.offers, known.scenario.purchase
     monthly = offers.interruption_fraction_per_month
@@ -300,18 +304,18 @@ def interruption_fraction(known, rows: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(monthly), np.nanmax(monthly, initial=0.0), monthly)[rows]
 
 
-def checkpoint_minutes(known) -> float:
+def checkpoint_minutes(known: Known) -> float:
     """Time of one checkpoint; serving keeps none."""
     return 0.0 if known.scenario.workload.kind == "inference" else known.scenario.purchase.checkpoint_minutes
 
 
-def rework_fraction(known, rows: np.ndarray) -> np.ndarray:
+def rework_fraction(known: Known, rows: np.ndarray) -> np.ndarray:
     """Extra hours on spot for what is lost and started again."""
     mean_time_h = mean_time_between_interruptions_h(interruption_fraction(known, rows))
     return spot_rework_fraction(mean_time_h, checkpoint_minutes(known), known.scenario.purchase.restart_minutes)
 
 
-def _demand_groups(known, sized, shape_of: np.ndarray):
+def _demand_groups(known: Known, sized: Sized, shape_of: np.ndarray):
     """Layers of demand, one per distinct need of servers, and which candidate has which.
 
     Many shapes need the very same servers in the same hours (one, all week), so there are far fewer groups than shapes.
@@ -338,7 +342,7 @@ def _demand_groups(known, sized, shape_of: np.ndarray):
     return groups, group_of, peak[group_of] if len(peak) else peak, last[group_of] if len(last) else last
 
 
-def service_layers(known, servers: np.ndarray, month_row: np.ndarray | None = None) -> Layers:
+def service_layers(known: Known, servers: np.ndarray, month_row: np.ndarray | None = None) -> Layers:
     """Servers per distinct month (the load's, unless `month_row` says otherwise) and hour of the week as layers."""
     rows = known.load.month_row if month_row is None else month_row
     return kept_layers(servers.tobytes(), servers.shape, tuple(rows.tolist()), known.scenario.purchase.spot_fraction)
@@ -354,7 +358,7 @@ def kept_layers(profile: bytes, shape: tuple[int, int], month_row: tuple[int, ..
     return layers(months, firm_servers(months, spot_fraction) if spot_fraction else None)
 
 
-def run_layers(known, servers: int, run_hours: float) -> Layers:
+def run_layers(known: Known, servers: int, run_hours: float) -> Layers:
     """Training: all servers of a run are needed in the same hours of each month."""
     purchase = known.scenario.purchase
     hours = run_hours_per_month(run_hours, known.scenario.traffic.runs, purchase.horizon_months)
@@ -369,7 +373,7 @@ def run_layers(known, servers: int, run_hours: float) -> Layers:
     )
 
 
-def _data(known, rows: np.ndarray) -> tuple[tuple[DataCosts, ...], np.ndarray]:
+def _data(known: Known, rows: np.ndarray) -> tuple[tuple[DataCosts, ...], np.ndarray]:
     offers = known.catalogue.offers
     places, place_row = np.unique(offers.place_row[rows], return_inverse=True)
     made: dict[tuple[str, str], int] = {}
@@ -379,7 +383,7 @@ def _data(known, rows: np.ndarray) -> tuple[tuple[DataCosts, ...], np.ndarray]:
     return tuple(data_costs(known, *key) for key in made), np.array([made[key] for key in keys], dtype=int)[place_row]
 
 
-def _support(known, rows: np.ndarray, spend_usd_per_month: np.ndarray) -> np.ndarray:
+def _support(known: Known, rows: np.ndarray, spend_usd_per_month: np.ndarray) -> np.ndarray:
     fees = np.zeros(len(rows))
     if known.scenario.finance.support_plan is None:
         return fees
