@@ -98,8 +98,11 @@ def _try(known, wanted, rows) -> Placement | None:
 
 
 def _tier(known, row) -> Tier:
-    """A catalogue tier with what its provider does not publish set to the worst known of its class."""
-    worst = _worst_fees(known.catalogue)[row.storage_class]
+    """A catalogue tier with what its provider does not publish set to the worst known of its kind and class.
+
+    Of its kind too: what nobody asks for a disk, retrieval for one, is no fee of a disk.
+    """
+    worst = _worst_fees(known.catalogue)[row.kind, row.storage_class]
 
     def fee(name: str) -> float:
         value = getattr(row, name)
@@ -117,17 +120,15 @@ def _tier(known, row) -> Tier:
 
 
 @lru_cache(maxsize=8)
-def _worst_fees(catalogue: Catalogue) -> dict[str, dict[str, float]]:
-    storage = catalogue.storage
+def _worst_fees(catalogue: Catalogue) -> dict[tuple[str, str], dict[str, float]]:
+    """By kind and class, the highest of each fee that anybody publishes; 0 where nobody does."""
     names = ("retrieval_usd_per_gb", "minimum_days", "read_usd_per_1k", "write_usd_per_1k")
-    classes = {row.storage_class for row in storage}
-    return {
-        name: {
-            fee: max((v for row in storage if row.storage_class == name and (v := getattr(row, fee)) >= 0), default=0.0)
-            for fee in names
-        }
-        for name in classes
-    }
+    worst: dict[tuple[str, str], dict[str, float]] = {}
+    for row in catalogue.storage:
+        fees = worst.setdefault((row.kind, row.storage_class), dict.fromkeys(names, 0.0))
+        for fee in names:
+            fees[fee] = max(fees[fee], float(np.nan_to_num(getattr(row, fee))))
+    return worst
 
 
 def _mean_growth(dataset, horizon_months: int) -> float:

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from gpudash import Scenario, evaluate, load_catalogue
 from gpudash.errors import GpudashError
 from gpudash.storage import Dataset, Tier, place, storage_usd_per_month, tiers
 
@@ -112,3 +113,16 @@ def test_a_file_of_another_shape_is_refused(request_, part):
     with pytest.raises(GpudashError) as error:
         tiers(request_)
     assert part in str(error.value)
+
+
+def test_a_disk_is_not_charged_the_retrieval_fee_of_object_storage():
+    """Azure publishes no retrieval fee for its disks, because there is none; Blob Cool's own is the worst known."""
+    data = [{"name": "corpus", "size_gb": 20_000, "reads_gb_per_month": 40_000, "max_latency_ms": 20}]
+    data += [{"name": "old", "size_gb": 80_000, "reads_gb_per_month": 500, "max_latency_ms": 1000}]
+    result = evaluate(
+        Scenario.read({"storage": {"datasets": data}, "requirements": {"providers_in": ["Azure"]}}), load_catalogue()
+    )
+    disk, cool = result.storage.tiers
+    assert (disk.name, disk.retrieval_usd_per_gb, disk.read_usd_per_1k) == ("Azure Standard HDD", 0, 0)
+    assert result.storage.usd_by_dataset["1. corpus"] == pytest.approx(20_000 * 0.045)
+    assert cool.retrieval_usd_per_gb > 0
