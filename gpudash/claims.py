@@ -8,13 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from gpudash.formula import coefficient
+from gpudash.finance import payback_months, stacked_saving_fraction
+from gpudash.formula import coefficient, dynamic_cost
 from gpudash.published import paid_fraction, saving_fraction, slice_cost_fraction
 from gpudash.result import Message
 from gpudash.tables import DATA, read_rows, read_yaml
 from gpudash.text import Text
+from gpudash.waits import saved_fraction
 
-PRINTED_TO = 0.01  # the articles print whole percents
+# How finely the articles print a figure: whole percents, whole months. Of rules they print none.
+PRINTED_TO = {"saves": 0.01, "gains": 0.01, "months": 1}
 ROUNDING = 1e-9
 VERDICTS = ("reproduces", "needs_assumption", "contradicted", "cannot_be_checked")
 
@@ -68,20 +71,16 @@ class Reading:
 class WorkedExample:
     """A claim that depends on how its words are read, with the sum behind it.
 
-    `is_factor`: the figures are factors, else shares saved. `article_gives` is the printed figure, None for a rule.
-    `bounds` say how far each number may be moved; a switch has none.
+    `figure` is what comes out: saves and gains (shares), times (a factor), costs (money), months. `article_gives` is
+    the printed figure, None for a rule. `bounds` say how far each number may be moved; a switch has none.
     """
 
     claim: Claim
     calculation: str
+    figure: str
     article_gives: float | None
     bounds: Mapping[str, tuple[float, float] | None]
     readings: tuple[Reading, ...]
-
-    @property
-    def is_factor(self) -> bool:
-        """Whether its figures are factors, not shares saved."""
-        return self.calculation == "penalty"
 
     def value(self, inputs: Mapping[str, float | bool]) -> float:
         """The figure for any numbers."""
@@ -91,7 +90,8 @@ class WorkedExample:
         """Whether a figure is the printed one, as it is rounded there; None where nothing is printed."""
         if self.article_gives is None:
             return None
-        return "reproduces" if abs(value - self.article_gives) <= PRINTED_TO / 2 + ROUNDING else "contradicted"
+        near = PRINTED_TO[self.figure] / 2 + ROUNDING
+        return "reproduces" if abs(value - self.article_gives) <= near else "contradicted"
 
 
 @cache
@@ -105,7 +105,7 @@ def _example(claim: Claim, row: dict) -> WorkedExample:
     bounds = {name: (limits["low"], limits["high"]) if limits else None for name, limits in row["inputs"].items()}
     calculate = _CALCULATIONS[row["calculation"]]
     readings = (Reading(name, inputs, float(calculate(**inputs))) for name, inputs in row["readings"].items())
-    return WorkedExample(claim, row["calculation"], row["article_gives"], bounds, tuple(readings))
+    return WorkedExample(claim, row["calculation"], row["figure"], row["article_gives"], bounds, tuple(readings))
 
 
 def _reserved_spot_saving(reserved_share_fraction, reserved_pays_fraction, spot_pays_fraction):
@@ -128,12 +128,22 @@ def _tier_saving(
     return saving_fraction(hot_usd_per_gb_month, paid_usd)
 
 
+def _exposed_wait(step_ms, before_ms, left_fraction, as_more_work):
+    """What a wait that shrinks to a share of itself brings: less time for the same work, or more work in the time."""
+    saved = saved_fraction(step_ms, before_ms, before_ms * left_fraction)
+    return saved / (1 - saved) if as_more_work else saved
+
+
 _CALCULATIONS = {
     "reserved_spot_saving": _reserved_spot_saving,
     "slice_saving": lambda **slices: saving_fraction(1, slice_cost_fraction(**slices)),
     "epoch_saving": lambda price_ratio, speed_ratio: saving_fraction(speed_ratio, price_ratio),
     "tier_saving": _tier_saving,
     "penalty": coefficient,
+    "dynamic_cost": lambda **inputs: dynamic_cost(**inputs)["total"],
+    "exposed_wait": _exposed_wait,
+    "payback": lambda **thousands: payback_months(*thousands.values()),
+    "stacked_saving": lambda **shares: stacked_saving_fraction(*shares.values()),
 }
 
 

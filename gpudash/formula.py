@@ -32,6 +32,16 @@ def coefficient(utilisation_fraction, stepped: bool = False):
     return (1 + _parameter("penalty_fraction_per_step") * steps)[()]
 
 
+def useful_hour_cost_factor(utilisation_fraction):
+    """How much more a useful hour costs than at the formula's threshold, if every hour is paid: 60 % / utilisation.
+
+    Infinite at no use; 1 from the threshold on, as in the formula. This is what `coefficient` stands in for.
+    """
+    utilisation = _within("utilisation_fraction", utilisation_fraction)
+    with np.errstate(divide="ignore"):
+        return np.maximum(1.0, _parameter("threshold_utilisation_fraction") / utilisation)[()]
+
+
 def dynamic_cost(
     base, reserved_discount_fraction, burst, region_premium_fraction, utilisation_fraction, *, stepped: bool = False
 ) -> dict:

@@ -105,12 +105,15 @@ def test_the_tornado_is_widest_at_the_top():
 def test_the_worked_examples_give_the_articles_figures_in_their_first_reading():
     first = {example.claim.id: example.readings[0].value for example in worked_examples()}
     expected = {"S2-49": 0.42, "S1-23": 0.6189, "S2-52": 0.68, "S2-25": 1.225}  # audit: 42 %, 61.9 %, 68.0 %, 1.225
-    expected["S1-09"] = 1 - 1.89 / 3.2
+    expected |= {"S1-09": 1 - 1.89 / 3.2, "S2-23": 148.225, "S1-29": 0.27, "S1-27": 14, "S2-54": 0.62005}
     assert first == pytest.approx(expected, abs=5e-5)
     second = {example.claim.id: example.readings[1].value for example in worked_examples()}
     assert second["S2-49"] == pytest.approx(0.66)
     assert second["S2-25"] == pytest.approx(1.15)
     assert second["S1-09"] == pytest.approx(0.047, abs=5e-4)  # audit: 4.7 % by the article's own prices
+    assert second["S2-23"] == pytest.approx(110 * 1.1 * 1.15)
+    assert second["S1-27"] == 28
+    assert second["S2-54"] < 1  # 330 % if the six were added up
 
 
 def test_a_claim_comes_out_only_in_the_reading_that_gives_the_printed_figure():
@@ -130,7 +133,19 @@ def test_the_verdict_follows_the_numbers_that_a_reader_moves(language):
         claims_figures.outcome(example, inputs, Text(language))
         for inputs in (printed, printed | {"spot_pays_fraction": 0.9})
     ]
-    assert "42" in said[0] and "30" in said[1] and said[0] != said[1]
+    assert "42" in said[0][0] and "30" in said[1][0] and said[0] != said[1]
+
+
+@pytest.mark.parametrize(("utilisation", "coefficient", "physics"), [(0.5, "1.15", "1.2"), (0.3, "1.45", "2")])
+def test_beside_the_articles_penalty_stands_what_a_useful_hour_really_costs(utilisation, coefficient, physics):
+    """Audit S2-25: a useful hour costs 60/u times as much, 2.0 at 30 % where the formula has 1.45."""
+    for name in ("S2-23", "S2-25"):
+        (example,) = [example for example in worked_examples() if example.claim.id == name]
+        inputs = example.readings[0].inputs | {"utilisation_fraction": utilisation}
+        _, beside = claims_figures.outcome(example, inputs, ENGLISH)
+        assert f"costs {physics} times" in beside and f"puts {coefficient} for it" in beside
+        idle = claims_figures.outcome(example, inputs | {"utilisation_fraction": 0.0}, ENGLISH)[1]
+        assert "without end" in idle
 
 
 def test_the_table_of_claims_can_be_searched_in_both_languages():

@@ -59,4 +59,4 @@ def _input(key: str, name: str, bounds: tuple[float, float] | None, start: float
 def _said(example: WorkedExample, inputs: dict[str, float | bool], text: Text) -> None:
     verdict = example.verdict(example.value(inputs))
     show = {"reproduces": st.success, "contradicted": st.warning}.get(verdict, st.info)
-    show(literal(outcome(example, inputs, text)))
+    show("\n\n".join(map(literal, outcome(example, inputs, text))))

@@ -3,8 +3,11 @@
 from collections import Counter
 from collections.abc import Mapping
 
+import numpy as np
+
 from gpudash.claims import VERDICTS, WorkedExample, claims, worked_examples
 from gpudash.figures.table import Table, table
+from gpudash.formula import coefficient, useful_hour_cost_factor
 from gpudash.provider_matrix import ArticleColumn, article_matrix, capabilities
 from gpudash.result import Result
 from gpudash.text import Text
@@ -53,21 +56,34 @@ def worked(result: Result, text: Text) -> Table:
 
 
 def _gives(example: WorkedExample, value: float, text: Text) -> str:
-    if example.is_factor:
-        return text("claims_page.times", factor=text.number(value, 3))
-    if value < 0:
-        return text("claims_page.costs_more", share=text.percent(-value))
-    return text("claims_page.saves", share=text.percent(value))
+    if not np.isfinite(value):
+        return text("claims_page.never")
+    if example.figure in ("saves", "gains"):
+        return text(f"claims_page.{example.figure if value >= 0 else 'costs_more'}", share=text.percent(abs(value)))
+    return text(f"claims_page.{example.figure}", value=text.number(value, 3))
 
 
-def outcome(example: WorkedExample, inputs: Mapping[str, float | bool], text: Text) -> str:
-    """What a claim gives with a reader's own numbers, and whether that is the printed figure."""
+def outcome(example: WorkedExample, inputs: Mapping[str, float | bool], text: Text) -> list[str]:
+    """What a claim gives with a reader's own numbers, whether that is the printed figure, and what idle time costs."""
     value = example.value(inputs)
     verdict, gives = example.verdict(value), _gives(example, value, text)
     if verdict is None:
-        return text("claims_page.outcome_rule", gives=gives)
-    printed = _gives(example, example.article_gives, text)
-    return text(f"claims_page.outcome_{verdict}", gives=gives, printed=printed)
+        lines = [text("claims_page.outcome_rule", gives=gives)]
+    else:
+        printed = _gives(example, example.article_gives, text)
+        lines = [text(f"claims_page.outcome_{verdict}", gives=gives, printed=printed)]
+    if "utilisation_fraction" in inputs:
+        lines.append(_idle(inputs["utilisation_fraction"], inputs["stepped"], text))
+    return lines
+
+
+def _idle(utilisation_fraction: float, stepped: bool, text: Text) -> str:
+    """What the formula's coefficient stands for: the price of a useful hour where every hour is paid."""
+    factor = useful_hour_cost_factor(utilisation_fraction)
+    if not np.isfinite(factor):
+        return text("claims_page.idle_always")
+    said = {"share": text.percent(utilisation_fraction), "factor": text.number(factor, 3)}
+    return text("claims_page.idle", coefficient=text.number(coefficient(utilisation_fraction, stepped), 3), **said)
 
 
 def article_matrix_table(result: Result, text: Text) -> Table:
