@@ -9,6 +9,7 @@ together cost least. One group of that type for prompts of all lengths is not pr
 there by rounding, but has to run every prompt in the layout and batches that the long ones allow.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
@@ -25,8 +26,8 @@ from gpudash.scenario import Contract, Scenario
 from gpudash.shared_cap import first_parts, usd_by_cap
 from gpudash.tco import total_costs
 
-MOST_DIVISIONS = 2000  # of what is bought already between both groups; all of them up to here, then evenly spread
-MOST_DIVIDED = 8  # contracts that both groups could use
+MOST_DIVISIONS = 100  # of what is bought already between both groups; all of them up to here, then evenly spread
+MOST_DIVIDED = 6  # contracts that both groups could use
 
 # What both groups share, or what is decided about the whole; left out of the price of a group.
 _OF_THE_WHOLE = {
@@ -115,7 +116,7 @@ def prompt_routing(scenario: Scenario, catalogue: Catalogue) -> PromptRouting | 
     both = single = None
     for ours, theirs in divisions:
         usd = short.usd(ours, to_short), long.usd(theirs, to_long)
-        rows_of = (_cheapest_rows(*usd, together), _cheapest_row(*usd, together))
+        rows_of = (_cheapest_rows(*usd, together, _usd(both)), _cheapest_row(*usd, together))
         both, single = (_cheaper(found, rows, usd, (ours, theirs)) for found, rows in zip((both, single), rows_of))
     return None if both is None else _answer(short, long, both, single)
 
@@ -193,7 +194,9 @@ def _divisions(short: _Group, long: _Group) -> Iterator[tuple[tuple[Contract, ..
     is_shared = [bool(ours.any() and theirs.any()) for ours, theirs in zip(short.uses, long.uses)]
     if sum(is_shared) > MOST_DIVIDED:
         return None
-    most = max(int(MOST_DIVISIONS ** (1 / max(sum(is_shared), 1))), 2)
+    ends = [contract.count if shared else 0 for contract, shared in zip(contracts, is_shared)]
+    is_few = math.prod(end + 1 for end in ends) <= MOST_DIVISIONS
+    most = MOST_DIVISIONS if is_few else max(int(MOST_DIVISIONS ** (1 / sum(is_shared))), 2)
     counts = []
     for contract, shared in zip(contracts, is_shared):
         steps = np.linspace(0, contract.count, min(contract.count + 1, most)) if shared else [contract.count]
@@ -227,17 +230,19 @@ def _kept_together(short: _Group, long: _Group) -> np.ndarray | None:
     return kept
 
 
-def _cheapest_rows(short_usd, long_usd, together: np.ndarray | None) -> tuple[int, int, int]:
-    """The cheapest offer for each length, and the part of the cap."""
-    if together is None:
-        cap = int((short_usd.min(axis=0) + long_usd.min(axis=0)).argmin())
-        return int(short_usd[:, cap].argmin()), int(long_usd[:, cap].argmin()), cap
-    best, best_usd = (0, 0, 0), np.inf
-    for cap in range(short_usd.shape[1]):
-        usd = np.where(together, short_usd[:, cap, None] + long_usd[:, cap], np.inf)
-        if usd.min() < best_usd:
-            short, long = np.unravel_index(usd.argmin(), usd.shape)
-            best, best_usd = (int(short), int(long), cap), float(usd.min())
+def _cheapest_rows(short_usd, long_usd, together: np.ndarray | None, limit_usd: float) -> tuple[int, int, int] | None:
+    """The cheapest offer for each length and their part of the cap; None where no pair is below the limit."""
+    least_usd, best = short_usd.min(axis=0) + long_usd.min(axis=0), None
+    for cap in np.argsort(least_usd, kind="stable").tolist():
+        if least_usd[cap] >= limit_usd:
+            break
+        short, long = int(short_usd[:, cap].argmin()), int(long_usd[:, cap].argmin())
+        if together is not None and not together[short, long]:
+            usd = np.where(together, short_usd[:, cap, None] + long_usd[:, cap], np.inf)
+            short, long = (int(row) for row in np.unravel_index(usd.argmin(), usd.shape))
+            if usd[short, long] >= limit_usd:
+                continue
+        best, limit_usd = (short, long, cap), float(short_usd[short, cap] + long_usd[long, cap])
     return best
 
 
@@ -250,13 +255,17 @@ def _cheapest_row(short_usd, long_usd, together: np.ndarray | None) -> tuple[int
     return int(row), int(row), int(cap)
 
 
-def _cheaper(found: _Pair | None, rows: tuple[int, int, int], usd, contracts) -> _Pair | None:
+def _cheaper(found: _Pair | None, rows: tuple[int, int, int] | None, usd, contracts) -> _Pair | None:
     """The pair found under this division if it is the cheapest so far; None while there is none at all."""
+    if rows is None:
+        return found
     short, long, cap = rows
     pair = _Pair((short, long), (float(usd[0][short, cap]), float(usd[1][long, cap])), contracts)
-    if not np.isfinite(pair.total_usd) or (found is not None and found.total_usd <= pair.total_usd):
-        return found
-    return pair
+    return pair if pair.total_usd < _usd(found) else found
+
+
+def _usd(found: _Pair | None) -> float:
+    return np.inf if found is None else found.total_usd
 
 
 def _answer(short: _Group, long: _Group, both: _Pair, single: _Pair | None) -> PromptRouting:
