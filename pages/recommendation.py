@@ -7,7 +7,7 @@ from gpudash.fleets import search_fleets
 page = ui.begin("recommendation")
 page.title()
 page.card(overview.answer)
-page.gradually(search_fleets, fleets.worth_saying)
+page.gradually(search_fleets, fleets.worth_saying, fleets.details)
 page.why_not(recommendation.another_gpu)
 page.more(
     "more",

@@ -103,3 +103,12 @@ def test_a_run_must_end_before_the_next_one_starts():
     assert longest_run_hours(None, 12, 12) == 730
     assert longest_run_hours(1, 12, 12) == 24
     assert longest_run_hours(365, 12, 12) == 730
+
+
+def test_minimum_replicas_stand_beside_others_that_take_all_the_load_until_the_service_sleeps():
+    given = traffic(hourly_shape=[1.0] * 8 + [0.0] * 160, minimum_replicas=3, peak_requests_per_s=1, scale_to_zero=True)
+    left = inference_servers(
+        given, requests_load(given, SHAPES, 12), 10.0, 1, served_elsewhere_requests_per_s=10.0, replicas_elsewhere=1
+    )
+    assert left[0, :8].tolist() == [2] * 8
+    assert left[0, 8:].max() == 0

@@ -51,6 +51,7 @@ def test_what_saves_next_to_nothing_is_said_in_detail_only(catalogue):
     fleet = find_fleets(scenario, catalogue).side_by_side
     assert 0 < fleet.gain_fraction < 0.01
     assert views.beside_the_answer(result, text) == []
+    assert views.details(find_fleets(scenario, catalogue), result, text) is None
     assert money_of(result, text)(fleet.gain_usd) in side_by_side(result, text)[0]
 
 

@@ -20,7 +20,7 @@ from gpudash.catalogue import snapshots
 from gpudash.errors import GpudashError
 from gpudash.figures.compare import Compared
 from gpudash.figures.money import text_for
-from gpudash.figures.table import Column, Table, rows_where, rows_with
+from gpudash.figures.table import Column, PageLink, Table, rows_where, rows_with
 from gpudash.newer_prices import newer_prices
 from gpudash.result import Result
 from gpudash.svg import svg
@@ -40,6 +40,7 @@ from ui.searches import Begin, Search
 from ui.weights import scoring, weights
 from ui.worked_examples import worked_examples
 
+PAGES = Path(__file__).resolve().parents[1] / "pages"
 PRINT_STYLE = Path(__file__).with_name("print.css")
 CHART_CONFIG = {"displaylogo": False, "modeBarButtons": [["toImage"]]}
 LINE_BREAK = "  \n"  # in Markdown
@@ -487,6 +488,8 @@ class Page:
             self._draw_chart(Chart.of(shown), key)
         elif isinstance(shown, Table):
             self._draw_titled_table(shown, key)
+        elif isinstance(shown, PageLink):
+            st.page_link(PAGES / f"{shown.page}.py", label=literal(shown.label), icon=":material/arrow_forward:")
         else:
             _draw_points(shown)
 

@@ -1,6 +1,7 @@
 """What two types of server would save beside the answer, which stands on one: said only where it is worth it."""
 
 from gpudash.figures.money import money_of
+from gpudash.figures.table import PageLink
 from gpudash.fleets import Fleets, find_fleets, is_worth_saying
 from gpudash.mixed_fleet import FleetPart, MixedFleet
 from gpudash.prompt_routing import PromptGroup, PromptRouting
@@ -9,22 +10,27 @@ from gpudash.text import Text
 
 
 def beside_the_answer(result: Result, text: Text) -> list[str]:
-    """A sentence for every kind of fleet that is worth saying."""
-    return worth_saying(result.fleets or find_fleets(result.scenario, result.catalogue), result, text)
+    """A sentence for every kind of fleet that is worth saying, and where the details are."""
+    lines = worth_saying(result.fleets or find_fleets(result.scenario, result.catalogue), result, text)
+    return [text("brief.sentence_separator").join([line, text("fleets.where")]) for line in lines]
 
 
 def worth_saying(found: Fleets, result: Result, text: Text) -> list[str]:
-    """The same of fleets already found, or of what of them is found so far."""
+    """The same sentences of fleets already found, or of what of them is found so far."""
     said = []
     if is_worth_saying(found.side_by_side):
         said.append((_side_by_side(found.side_by_side, result, text), found.side_by_side.one_provider))
     if is_worth_saying(found.routed):
         said.append((_routed(found.routed, result, text), found.routed.one_provider))
-    separator, where = text("brief.sentence_separator"), text("fleets.where")
-    return [
-        separator.join([sentence, *([] if one_provider else [text("fleets.two_providers")]), where])
-        for sentence, one_provider in said
-    ]
+    two_providers = text("brief.sentence_separator") + text("fleets.two_providers")
+    return [sentence if one_provider else sentence + two_providers for sentence, one_provider in said]
+
+
+def details(found: Fleets, _result: Result, text: Text) -> PageLink | None:
+    """The page that has the details, where there is something to say."""
+    if not (is_worth_saying(found.side_by_side) or is_worth_saying(found.routed)):
+        return None
+    return PageLink("purchase_mix", text("fleets.details"))
 
 
 def _side_by_side(fleet: MixedFleet, result: Result, text: Text) -> str:

@@ -1,4 +1,4 @@
-"""A table as columns with a label and a kind; whoever shows it chooses the digits."""
+"""What a view may answer beside a chart and sentences: a table as columns of a kind, or the way to another page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +25,14 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.columns[0].values)
+
+
+@dataclass(frozen=True)
+class PageLink:
+    """The way to another page, in the words of the reader."""
+
+    page: str
+    label: str
 
 
 def table(title: str, columns: Sequence[tuple], source: str = "") -> Table:
