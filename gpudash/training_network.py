@@ -131,13 +131,24 @@ def losses_of(result: Result) -> tuple[NetworkLoss, ...]:
         return ()
     step_tokens = unstated_step_sequences_per_gpu() * work.sequence_tokens * choice.gpus
     run_s = choice.run_hours * SECONDS_PER_HOUR
+    gpu_hours, usd_per_gpu_hour = runs_of(result)
     return network_losses(
         params_b=result.sizing.model.params_b,
         step_s=run_s * step_tokens / (work.training_tokens_b * PARAMS_PER_B),
         servers=choice.servers,
-        gpu_hours=choice.run_hours * choice.gpus * result.scenario.traffic.runs,
-        usd_per_gpu_hour=choice.cost_per_gpu_hour_usd,
+        gpu_hours=gpu_hours,
+        usd_per_gpu_hour=usd_per_gpu_hour,
     )
+
+
+def runs_of(result: Result) -> tuple[float, float]:
+    """GPU-hours of the recommended runs, and what the servers alone cost in one of them.
+
+    A run that takes longer stores no more data and employs no more people.
+    """
+    choice = result.leading
+    gpu_hours = choice.run_hours * choice.gpus * result.scenario.traffic.runs
+    return gpu_hours, sum(result.purchase_mix.paid_usd.values()) / gpu_hours
 
 
 @lru_cache(maxsize=1)

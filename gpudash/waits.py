@@ -12,6 +12,7 @@ import numpy as np
 from gpudash.errors import GpudashError
 from gpudash.result import Message, Result
 from gpudash.tables import DATA, read_yaml
+from gpudash.training_network import runs_of
 
 
 @dataclass(frozen=True)
@@ -69,10 +70,9 @@ def published_waits(gpu_hours: float, usd_per_gpu_hour: float) -> tuple[Wait, ..
 def waits_of(result: Result) -> tuple[Wait, ...]:
     """The published waits on the GPU-hours of the recommended runs; empty where nothing is trained."""
     choice = result.leading
-    if choice is None or choice.run_hours is None:
+    if choice is None or not choice.run_hours:
         return ()
-    gpu_hours = choice.run_hours * choice.gpus * result.scenario.traffic.runs
-    return published_waits(gpu_hours, choice.cost_per_gpu_hour_usd)
+    return published_waits(*runs_of(result))
 
 
 @cache

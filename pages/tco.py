@@ -51,3 +51,5 @@ page.folded_table(tco.monthly_table)
 page.folded_table(tco.side_by_side)
 if page.show(training_network.networks):
     page.folded_table(training_network.networks)
+if page.show(training_network.waits):
+    page.folded_table(training_network.waits)

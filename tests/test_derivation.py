@@ -6,6 +6,8 @@ import pytest
 
 from gpudash import Scenario, evaluate, load_catalogue
 from gpudash.derivation import derivation, speed_band
+from gpudash.figures.derivation import headline
+from gpudash.text import Text
 
 
 def answered(**changes):
@@ -38,6 +40,13 @@ def test_the_cost_over_the_tokens_and_over_the_hours_are_the_unit_costs(chat):
     seconds = chat.scenario.purchase.horizon_months * 730 * 3600
     tokens = parts.mean_requests_per_s * chat.scenario.workload.output_tokens * seconds
     assert tokens == pytest.approx(parts.output_tokens_m * 1e6)
+
+
+def test_the_total_is_also_told_as_equal_yearly_payments_of_the_same_present_value(chat):
+    choice, rate = chat.recommendation, chat.scenario.finance.discount_rate_fraction
+    payment = choice.npv_usd / sum((1 + rate) ** -year for year in (1, 2, 3))
+    said = [line for lines in headline(chat, Text("en")) for line in lines if "equal payment" in line]
+    assert [Text("en").money(payment) in line for line in said] == [True]
 
 
 def test_a_listed_price_stands_for_each_way_that_is_used(chat):

@@ -83,14 +83,17 @@ def test_the_articles_index_ranks_c_before_b_before_a():
 
 
 def test_the_published_waits_are_worth_hours_and_money_on_a_run_of_ones_own():
-    run = {"workload": {"kind": "training", "training_tokens_b": 10}}
+    data = {"datasets": [{"name": "corpus", "size_gb": 50_000}]}  # costs as much however long a run waits
+    run = {"workload": {"kind": "training", "training_tokens_b": 10}, "storage": data}
     result = evaluate(Scenario.read(run), load_catalogue())
     choice, found = result.recommendation, waits.waits_of(result)
     gpu_hours = choice.run_hours * choice.gpus
     assert [wait.name for wait in found] == ["io", "io", "all_reduce"]
     for wait in found:
         assert wait.gpu_hours_saved == pytest.approx(gpu_hours * (wait.before_ms - wait.after_ms) / wait.step_ms)
-        assert 0 < wait.usd_saved < choice.cost_per_run_usd
+        servers_usd = sum(result.purchase_mix.paid_usd.values())
+        assert wait.usd_saved == pytest.approx(wait.saved_fraction * servers_usd)
+        assert wait.usd_saved < servers_usd < choice.cost_per_run_usd
         assert all(f"{wait.step_ms:.0f}"[:2] in Text(language).say(wait.assumption) for language in ("en", "zh"))
 
 

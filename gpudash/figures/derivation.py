@@ -5,9 +5,11 @@ from gpudash.derivation import Derivation
 from gpudash.figures.choices import headline_order, short_name
 from gpudash.figures.evidence import entry_name, entry_value
 from gpudash.figures.money import money_of
+from gpudash.finance import annuity_usd_per_year
 from gpudash.purchase_mix import KINDS
 from gpudash.result import Choice, Result
 from gpudash.text import Text
+from gpudash.units import MONTHS_PER_YEAR
 
 OF_SERVERS = (
     "workload.ttft_ms",
@@ -68,10 +70,14 @@ def _rates(parts: Derivation, choice: Choice, result: Result, text: Text) -> str
 
 def _total(parts: Derivation, result: Result, text: Text) -> list[str]:
     choice, money, finance = result.leading, money_of(result, text), result.scenario.finance
+    rate, years = finance.discount_rate_fraction, result.scenario.purchase.horizon_months / MONTHS_PER_YEAR
     lines = [
         _sum(parts, result, text),
-        text("derivation.npv", rate=text.percent(finance.discount_rate_fraction), npv=money(choice.npv_usd)),
+        text("derivation.npv", rate=text.percent(rate), npv=money(choice.npv_usd)),
     ]
+    if years > 1:
+        annuity = money(annuity_usd_per_year(choice.npv_usd, rate, years))
+        lines.append(text("derivation.annuity", years=text.number(years), rate=text.percent(rate), annuity=annuity))
     if choice.tax_usd:
         rate = text.percent(finance.tax_fraction)
         lines.append(text("derivation.tax", rate=rate, total=money(choice.tco_usd), tax=money(choice.tax_usd)))
