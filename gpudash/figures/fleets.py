@@ -12,7 +12,7 @@ from gpudash.text import Text
 def beside_the_answer(result: Result, text: Text) -> list[str]:
     """A sentence for every kind of fleet that is worth saying, and where the details are."""
     lines = worth_saying(result.fleets or find_fleets(result.scenario, result.catalogue), result, text)
-    return [text("brief.sentence_separator").join([line, text("fleets.where")]) for line in lines]
+    return [text.joined(line, text("fleets.where")) for line in lines]
 
 
 def worth_saying(found: Fleets, result: Result, text: Text) -> list[str]:
@@ -22,8 +22,8 @@ def worth_saying(found: Fleets, result: Result, text: Text) -> list[str]:
         said.append((_side_by_side(found.side_by_side, result, text), found.side_by_side.one_provider))
     if is_worth_saying(found.routed):
         said.append((_routed(found.routed, result, text), found.routed.one_provider))
-    two_providers = text("brief.sentence_separator") + text("fleets.two_providers")
-    return [sentence if one_provider else sentence + two_providers for sentence, one_provider in said]
+    two_providers = text("fleets.two_providers")
+    return [sentence if one_provider else text.joined(sentence, two_providers) for sentence, one_provider in said]
 
 
 def details(found: Fleets, _result: Result, text: Text) -> PageLink | None:

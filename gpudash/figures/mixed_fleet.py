@@ -40,4 +40,4 @@ def _part(name: str, part: FleetPart, result: Result, text: Text) -> str:
     if ways:
         each = [text("mixed_fleet.way", way=way, share=text.percent(share)) for way, share in ways.items()]
         said.append(text("mixed_fleet.bought", ways=text("mixed_fleet.separator").join(each)))
-    return text("brief.sentence_separator").join(said)
+    return text.joined(*said)

@@ -20,9 +20,7 @@ def routing(result: Result, text: Text) -> list[str]:
         said = {"servers": text.number(group.servers), "offer": group.offer, "usd": money(group.compute_usd)}
         line = text("prompt_routing.group", tokens=text.number(group.context_tokens), **cards, **said)
         if group.contract_servers:
-            line = text("brief.sentence_separator").join(
-                [line, text("mixed_fleet.held", held=text.number(group.contract_servers))]
-            )
+            line = text.joined(line, text("mixed_fleet.held", held=text.number(group.contract_servers)))
         lines.append(line)
     if not found.one_provider:
         lines.append(text("mixed_fleet.two_providers"))
