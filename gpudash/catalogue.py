@@ -125,7 +125,7 @@ class Catalogue:
     own_sheet: str | None = None  # the name of the imported price sheet whose offers are among these
 
     def with_offers(self, offers: Offers) -> "Catalogue":
-        """The same catalogue with other offers: synthetic ones for a benchmark."""
+        """The same catalogue with other offers: of another price, or so many that they measure speed."""
         return replace(self, offers=offers)
 
     def with_sheet(self, name: str, offers: Offers) -> "Catalogue":

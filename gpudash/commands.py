@@ -8,7 +8,6 @@ from dataclasses import fields
 
 from gpudash.documents import read_document, read_table, write_table
 from gpudash.errors import GpudashError
-from gpudash.result import Message
 from gpudash.scenario import Scenario
 from gpudash.text import Text
 
@@ -83,69 +82,15 @@ def memory(options: Namespace, text: Text) -> dict:
 
 
 def speed(options: Namespace, text: Text) -> dict:
-    """Speed and bands of a model served on some GPUs; `low` and `high` are the ends of the 90 % band, in tokens/s."""
+    """Speed and bands of a model served on some GPUs."""
     from gpudash.assumptions import assume
-    from gpudash.bands import at_levels
     from gpudash.catalogue import load_catalogue
-    from gpudash.engines import engine_parameters
-    from gpudash.measured import nearest_measured
-    from gpudash.memory import maximum_batch
     from gpudash.result_json import plain
-    from gpudash.speed import Cards, Transformer, inference_speed
+    from gpudash.speed_request import speed as speed_of
 
-    hardware = load_catalogue().hardware
     known = assume(_scenario(options), load_catalogue())
-    work, row = known.scenario.workload, hardware.index(options.gpu)
-    gpu_count, batch_size = _count(options, "gpus"), _count(options, "batch")
-    transformer = Transformer.of(known.model, known.weight_precision, work.kv_precision)
-    found = inference_speed(
-        transformer,
-        Cards.of(hardware, row, transformer.compute_bits),
-        engine_parameters(work.engine, hardware.vendor[row], hardware.architecture[row], hardware.names[row]),
-        gpu_count=gpu_count,
-        batch_size=batch_size,
-        context_tokens=work.context_tokens,
-        output_tokens=known.output_tokens,
-    )
-    most = maximum_batch(
-        known.model,
-        known.weight_precision,
-        work.kv_precision,
-        work.context_tokens + known.output_tokens,
-        usable_gb=hardware.usable_gb[row],
-        gpu_count=gpu_count,
-        kv_layout=work.kv_layout,
-    )
-    warnings = []
-    if batch_size > most:
-        warnings.append(Message.of("cli.batch_too_large", batch=batch_size, gpus=gpu_count, most=int(most)))
-    if not math.isfinite(found.output_tokens_per_s):
-        warnings.append(Message.of("speed.unpublished_figures_row"))
-    answer = {
-        "output_tokens_per_s": found.output_tokens_per_s,
-        "requests_per_s": found.requests_per_s,
-        "ttft_ms": found.ttft_ms,
-        "tpot_ms": found.tpot_ms,
-        "low": found.output_tokens_per_s * found.low_factor,
-        "high": found.output_tokens_per_s * found.high_factor,
-        "bands": {
-            level: [found.output_tokens_per_s * factor for factor in factors]
-            for level, factors in at_levels(found.low_factor, found.high_factor).items()
-        },
-        "max_batch": most,
-        "nearest_measured": nearest_measured(
-            known.model,
-            hardware.names[row],
-            weight_precision=known.weight_precision,
-            engine=work.engine,
-            gpu_count=gpu_count,
-            batch_size=batch_size,
-            context_tokens=work.context_tokens,
-            output_tokens=known.output_tokens,
-        ),
-        "warnings": warnings,
-    }
-    return plain(answer, text)
+    counts = {"gpu_count": _count(options, "gpus"), "batch_size": _count(options, "batch")}
+    return plain(speed_of(known, options.gpu, **counts), text)
 
 
 def speed_batch(options: Namespace, text: Text) -> dict:

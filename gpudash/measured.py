@@ -169,11 +169,6 @@ def sample_speed(model: str, gpu: str, task: str = "inference", scenario: str = 
     )
 
 
-def sample_gpus(model: str, task: str = "inference") -> tuple[str, ...]:
-    """Cards with a measured speed of this model, for the sentence that refuses the others."""
-    return tuple(sorted(gpu for name, gpu, kind in _samples() if (name, kind) == (model, task)))
-
-
 @lru_cache(maxsize=1)
 def _samples() -> dict[tuple[str, str, str], list[dict[str, str]]]:
     columns = read_columns(SAMPLES)

@@ -349,15 +349,6 @@ def _other_quotes(cells, quotes: list[OtherQuote], exchange_rates) -> dict[str, 
     return {"other_low_usd_per_hour": read_only(low), "other_high_usd_per_hour": read_only(high)}
 
 
-def synthetic_offers(offers: Offers, count: int, random_state: int = 0) -> Offers:
-    """`count` offers like the given ones, to measure speed; the prices of each move by one factor from 0.8 to 1.25."""
-    random = np.random.default_rng(random_state)
-    drawn = offers.take(random.integers(len(offers), size=count))
-    factor = 0.8 * (1.25 / 0.8) ** random.random(count)
-    prices = [field.name for field in fields(offers) if field.name.endswith("usd_per_hour")]
-    return replace(drawn, **{name: read_only(getattr(drawn, name) * factor) for name in prices})
-
-
 def offer_id(offers, offer: int) -> str:
     """The name of one offer: provider / instance / region."""
     return " / ".join((offers.provider[offer], offers.instance[offer], offers.region[offer]))

@@ -10,7 +10,6 @@ import pytest
 from gpudash.catalogue import load_catalogue, snapshots
 from gpudash.catalogue_check import check_catalogue
 from gpudash.errors import GpudashError
-from gpudash.offers import synthetic_offers
 from gpudash.records import ExchangeRate
 from gpudash.tables import DATA
 from gpudash.text import Text
@@ -231,14 +230,6 @@ def test_nobody_can_change_the_catalogue_by_accident():
         CATALOGUE.hardware.usable_gb[0] = 0
     with pytest.raises(TypeError):
         CATALOGUE.exchange_rates["CNY"] = 1
-
-
-def test_many_synthetic_offers_are_like_the_real_ones_and_always_the_same():
-    offers = synthetic_offers(CATALOGUE.offers, 5000, random_state=1)
-    again = synthetic_offers(CATALOGUE.offers, 5000, random_state=1)
-    assert len(offers) == len(CATALOGUE.with_offers(offers).offers) == 5000
-    np.testing.assert_array_equal(offers.on_demand_usd_per_hour, again.on_demand_usd_per_hour)
-    assert not (offers.reserved_1y_usd_per_hour > offers.on_demand_usd_per_hour).any()
 
 
 @pytest.mark.parametrize(
