@@ -37,11 +37,15 @@ def evaluate(options: Namespace, text: Text) -> dict:
 
 def tree(options: Namespace, text: Text) -> dict:
     """The path of a scenario through one decision tree."""
-    from gpudash.result_json import step_json
+    from gpudash.result_json import plain, step_json
+    from gpudash.stages import missing_parts
     from gpudash.tree import load_tree
 
     load_tree(options.name)
-    path = _result(options, text).path[options.name]
+    result = _result(options, text)
+    path = result.path.get(options.name)
+    if path is None:
+        return {"tree": options.name, "faults": plain(missing_parts(result.warnings), text)}
     return {
         "tree": options.name,
         "steps": [step_json(step, text) for step in path.steps],

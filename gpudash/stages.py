@@ -1,6 +1,6 @@
 """The stages of one calculation: how long each took, and which of those that may be missing failed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from time import perf_counter
 from typing import TypeVar
 
@@ -8,6 +8,7 @@ from gpudash.errors import GpudashError
 from gpudash.result import Message
 
 Made = TypeVar("Made")
+_MISSING = "stages.missing"
 
 
 class Stages:
@@ -42,6 +43,11 @@ class Stages:
     def missing(self) -> tuple[Message, ...]:
         """What the answer lacks, one warning for each failure."""
         return tuple(
-            Message.of("stages.missing", part=Message.of(f"stages.{stage}"), error=type(error).__name__)
+            Message.of(_MISSING, part=Message.of(f"stages.{stage}"), error=type(error).__name__)
             for stage, error in self.failures.items()
         )
+
+
+def missing_parts(warnings: Iterable[Message]) -> list[Message]:
+    """Those of an answer's warnings that say what it lacks because the program failed."""
+    return [warning for warning in warnings if warning.code == _MISSING]

@@ -3,28 +3,27 @@
 import functools
 import importlib
 import json
+import pkgutil
+from inspect import getmembers, isfunction, signature
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from gpudash import Scenario, evaluate, load_catalogue
+from gpudash import Scenario, evaluate, figures, load_catalogue
 from gpudash.__main__ import main
+from gpudash.brief import Brief
+from gpudash.export_files import FILES
 from gpudash.figures import overview, tco
+from gpudash.figures.money import text_for
 from gpudash.stages import Stages
+from gpudash.tables import DATA, read_yaml
 from gpudash.text import LANGUAGES, Text
 from ui.literal import literal
 from ui.memo import SHARED
 
-# Stage -> the function of gpudash.evaluate that does its work.
-OPTIONAL = {
-    "owned": "owned",
-    "demand": "demand_result",
-    "purchase_detail": "purchase_detail",
-    "rankings": "ranking",
-    "path": "walk_trees",
-    "warnings": "result_warnings",
-}
-PAGES = ("overview", "recommendation", "scores", "tco", "purchase_mix", "workload", "what_if", "evidence", "brief")
+OPTIONAL = sorted(read_yaml(DATA / "text" / "en" / "stages.yaml").keys() - {"missing"})
+PAGES = sorted(page.stem for page in (Path(__file__).parents[1] / "pages").glob("*.py"))
 evaluation = importlib.import_module("gpudash.evaluate")
 
 
@@ -54,6 +53,30 @@ def without(monkeypatch):
     forget()
 
 
+@pytest.fixture
+def without_stage(without, monkeypatch):
+    """Make the program fail in one stage that an answer can do without."""
+    run = Stages.optional
+
+    def break_stage(stage: str) -> None:
+        def optional(self, name, otherwise, make, *arguments):
+            return run(self, name, otherwise, failing(make) if name == stage else make, *arguments)
+
+        SHARED.forget()
+        monkeypatch.setattr(Stages, "optional", optional)
+
+    return break_stage
+
+
+def views():
+    """Every function of gpudash.figures that shows something of an answer and asks for nothing else."""
+    for module in pkgutil.iter_modules(figures.__path__, "gpudash.figures."):
+        for name, view in getmembers(importlib.import_module(module.name), isfunction):
+            is_shown = view.__module__ == module.name and name[0] != "_"
+            if is_shown and [*signature(view).parameters] == ["result", "text"]:
+                yield view
+
+
 def opened(page: str, language: str = "en") -> AppTest:
     app = AppTest.from_file("../ui/shell.py", default_timeout=30)
     app.query_params["lang"] = language
@@ -63,9 +86,9 @@ def opened(page: str, language: str = "en") -> AppTest:
 
 
 @pytest.mark.parametrize("stage", OPTIONAL)
-def test_a_stage_that_fails_is_named_first_among_the_warnings_and_the_choice_stays(without, stage):
+def test_a_stage_that_fails_is_named_first_among_the_warnings_and_the_choice_stays(without_stage, stage):
     whole = evaluate(Scenario(), load_catalogue())
-    without(evaluation, OPTIONAL[stage])
+    without_stage(stage)
     stages = Stages()
     result = evaluate(Scenario(), load_catalogue(), stages)
     assert result.recommendation == whole.recommendation
@@ -74,18 +97,22 @@ def test_a_stage_that_fails_is_named_first_among_the_warnings_and_the_choice_sta
     assert list(stages.failures) == [stage]
 
 
-def test_scores_in_the_other_frameworks_may_fail_and_the_chosen_one_decides_as_before(without, monkeypatch):
-    whole = evaluate(Scenario(), load_catalogue())
-    rank = evaluation.rank
+def test_scores_in_the_other_frameworks_may_fail_and_the_chosen_one_is_still_shown(without_stage):
+    without_stage("frameworks")
+    assert list(evaluate(Scenario(), load_catalogue()).scores) == [Scenario().priorities.framework]
 
-    def rank_the_chosen_one(solved, *, only_chosen=False):
-        return rank(solved, only_chosen) if only_chosen else failing(rank)()
 
-    monkeypatch.setattr(evaluation, "rank", rank_the_chosen_one)
-    result = evaluate(Scenario(), load_catalogue())
-    assert result.recommendation == whole.recommendation
-    assert list(result.scores) == [Scenario().priorities.framework]
-    assert result.warnings[0].code == "stages.missing"
+@pytest.mark.parametrize("stage", OPTIONAL)
+@pytest.mark.parametrize("start", ["chat-7b-office-hours", "pretrain-13b"])
+def test_every_view_and_every_file_is_made_without_the_stage_that_fails(without_stage, stage, start):
+    without_stage(stage)
+    scenario = Scenario.read(read_yaml(DATA / "scenarios" / f"{start}.yaml"))
+    result = evaluate(scenario, load_catalogue())
+    said = text_for(result.scenario, result.catalogue, "en")
+    for view in views():
+        view(result, said)
+    for make in FILES.values():
+        assert make(Brief(result, said, ""))
 
 
 def test_what_no_answer_can_do_without_is_not_hidden(without):
@@ -94,18 +121,27 @@ def test_what_no_answer_can_do_without_is_not_hidden(without):
         evaluate(Scenario(), load_catalogue())
 
 
-def test_the_command_line_answers_without_the_part_that_fails_and_says_so(without, capsys):
-    without(evaluation, "walk_trees")
+@pytest.mark.parametrize("stage", OPTIONAL)
+def test_the_command_line_answers_without_the_part_that_fails_and_says_so(without_stage, capsys, stage):
+    without_stage(stage)
     assert main(["evaluate"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["recommendation"]["offer"]
-    assert "decision path" in answer["warnings"][0]
-    assert answer["path"] == {}
+    assert Text("en")(f"stages.{stage}") in answer["warnings"][0]
+
+
+@pytest.mark.parametrize("tree", ["gpudash", "article_five_steps", "article_five_stages"])
+def test_a_tree_whose_path_fails_is_answered_with_the_sentence_and_exit_code_1(without_stage, capsys, tree):
+    without_stage("path")
+    assert main(["tree", tree]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["tree"] == tree
+    assert "decision path" in answer["faults"][0]
 
 
 @pytest.mark.parametrize("stage", OPTIONAL)
-def test_every_page_is_drawn_without_the_stage_that_fails(without, stage):
-    without(evaluation, OPTIONAL[stage])
+def test_every_page_is_drawn_without_the_stage_that_fails(without_stage, stage):
+    without_stage(stage)
     for page in PAGES:
         app = opened(page)
         assert not app.exception
