@@ -4,8 +4,11 @@ Plain frozen dataclasses instead of pydantic models: nothing here comes from out
 validate, and building hundreds of rows must not cost milliseconds. Large parts stay columns (numpy arrays).
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 
 class Usd(float):
@@ -234,6 +237,10 @@ class Rejected:
     offer_rows: Any
     reason_of: Any
     reasons: tuple[Message, ...]
+
+    def counts(self, among=slice(None)) -> list[tuple[int, int]]:
+        """How many offers fell for which reason (its row in `reasons`), the most frequent first; of those `among`."""
+        return Counter(np.asarray(self.reason_of, dtype=int)[among].tolist()).most_common()
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """Why the answer is not another GPU: the best that this GPU could do for the same work, or what its offers fell for."""
 
-from collections import Counter
 from functools import lru_cache
 
 import numpy as np
@@ -43,10 +42,10 @@ def _fallen(alone: Result, gpu: str) -> tuple[Message, ...]:
     offers, rejected = alone.catalogue.offers, alone.rejected
     rows = np.asarray(rejected.offer_rows, dtype=int)
     is_gpu = offers.gpu_row[rows] == alone.catalogue.hardware.index(gpu)
-    counts = Counter(np.asarray(rejected.reason_of)[is_gpu].tolist()).most_common(REASONS_SHOWN)
-    if not counts:
+    if not is_gpu.any():
         return (Message.of("why_not.nobody", gpu=gpu),)
     first = Message.of("why_not.none", gpu=gpu, count=int(is_gpu.sum()))
+    counts = rejected.counts(is_gpu)[:REASONS_SHOWN]
     return (first, *(Message.of("why_not.fell", count=count, because=rejected.reasons[row]) for row, count in counts))
 
 

@@ -167,24 +167,21 @@ def _nothing(result: Result, text: Text) -> list[str]:
 
 def most_common_reasons(result: Result, text: Text) -> list[str]:
     """The reasons that most offers fell for, each with how many."""
-    return _counted(result, text, result.rejected.reason_of)
+    return _counted(result, text, result.rejected.counts())
 
 
 def _furthest_reasons(result: Result, text: Text) -> list[str]:
     """Why the offers that came furthest fell: what the others fell for before says nothing about what is missing."""
     steps = result.path[OUR_TREE].steps if OUR_TREE in result.path else ()
     last = next((step.fell for step in reversed(steps) if len(step.fell)), result.rejected.offer_rows)
-    return _counted(result, text, result.rejected.reason_of[np.isin(result.rejected.offer_rows, last)])
+    return _counted(result, text, result.rejected.counts(np.isin(result.rejected.offer_rows, last)))
 
 
-def _counted(result: Result, text: Text, reason_of: np.ndarray) -> list[str]:
+def _counted(result: Result, text: Text, counts: list[tuple[int, int]]) -> list[str]:
     """The most frequent of these reasons, each with how many offers fell for it."""
-    fallen = np.bincount(np.asarray(reason_of, dtype=int), minlength=len(result.rejected.reasons))
-    order = np.argsort(-fallen, kind="stable")[:REASONS_SHOWN]
     return [
-        text("overview.fell", count=text.number(int(fallen[row])), because=text.say(result.rejected.reasons[row]))
-        for row in order
-        if fallen[row]
+        text("overview.fell", count=text.number(count), because=text.say(result.rejected.reasons[reason]))
+        for reason, count in counts[:REASONS_SHOWN]
     ]
 
 

@@ -189,13 +189,12 @@ def fallen(result: Result, text: Text) -> Table | None:
         return None
     offers = result.catalogue.offers
     reason_of = np.asarray(rejected.reason_of, dtype=int)
-    counts = np.bincount(reason_of, minlength=len(rejected.reasons))
     first = {int(reason): int(rejected.offer_rows[row]) for row, reason in reversed(list(enumerate(reason_of)))}
-    order = [int(row) for row in np.argsort(-counts, kind="stable") if counts[row]]
+    counts = rejected.counts()
     columns = [
-        (text("recommendation.column_fell"), [int(counts[row]) for row in order], "number"),
-        (text("recommendation.column_because"), [text.say(rejected.reasons[row]) for row in order]),
-        (text("recommendation.column_example"), [offers.id[first[row]] for row in order]),
+        (text("recommendation.column_fell"), [count for _, count in counts], "number"),
+        (text("recommendation.column_because"), [text.say(rejected.reasons[reason]) for reason, _ in counts]),
+        (text("recommendation.column_example"), [offers.id[first[reason]] for reason, _ in counts]),
     ]
     return table(text("recommendation.fallen_title", count=text.number(len(reason_of))), columns)
 
