@@ -4,6 +4,7 @@ import os
 import shutil
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+PATIENCE_MS = 40_000  # how long to wait for what a page must show, on a busy machine
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",

@@ -11,7 +11,7 @@ from functools import partial
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from bench.browser import CHROMIUM, FLAGS
+from bench.browser import CHROMIUM, FLAGS, PATIENCE_MS
 from bench.server import Server, running
 from gpudash.text import Text
 
@@ -19,7 +19,6 @@ VISITS = 3
 MOVES = 30
 SWITCHES = 6
 PAUSE_MS = 250  # between two moves, so that each starts from a page at rest
-PATIENCE_MS = 30_000
 LINK = "?v=1&lang=en&workload.model=llama-3.1-70b&traffic.peak_requests_per_s=20&purchase.horizon_months=12"
 ANSWER = ".st-key-overview-card h3"
 METRICS = "[data-testid=stMetricValue]"

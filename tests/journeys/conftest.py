@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page, expect
 
-from bench.browser import CHROMIUM, FLAGS
+from bench.browser import CHROMIUM, FLAGS, PATIENCE_MS
 from bench.server import running
 
 
@@ -19,6 +20,14 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session")
 def browser_type_launch_args():
     return {"executable_path": CHROMIUM, "args": list(FLAGS)}
+
+
+@pytest.fixture
+def page(page: Page) -> Page:
+    """A page of the browser that is waited for as long as a busy machine may take."""
+    page.set_default_timeout(PATIENCE_MS)
+    expect.set_options(timeout=PATIENCE_MS)
+    return page
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from test_browser import LONG_MS, expect_answer
+from test_browser import expect_answer
 
 from bench.server import ROOT, running
 from gpudash import load_catalogue
@@ -18,12 +18,6 @@ from gpudash.text import Text
 
 PARTS = ("app.py", "ui", "pages", "gpudash", "data", "assets", ".streamlit")
 ENGLISH = Text("en")
-
-
-@pytest.fixture(autouse=True)
-def patience(page):
-    page.set_default_timeout(LONG_MS)
-    expect.set_options(timeout=LONG_MS)
 
 
 @pytest.fixture

@@ -8,11 +8,10 @@ import pytest
 from playwright.sync_api import expect
 from pypdf import PdfReader
 
+from bench.browser import PATIENCE_MS
 from gpudash import Scenario, evaluate, load_catalogue
 from gpudash.figures.overview import answer, headline
 from gpudash.text import Text
-
-LONG_MS = 30_000
 
 
 def keyed(key: str) -> str:
@@ -23,12 +22,6 @@ def keyed(key: str) -> str:
 PEAK = keyed("traffic.peak_requests_per_s") + " input"
 OUTPUT_TOKENS = keyed("workload.output_tokens") + " input"
 CARD = keyed("overview.card")
-
-
-@pytest.fixture(autouse=True)
-def patience(page):
-    page.set_default_timeout(LONG_MS)
-    expect.set_options(timeout=LONG_MS)
 
 
 @pytest.fixture
@@ -142,7 +135,7 @@ def test_the_copied_link_opens_the_same_decision_for_somebody_else(page, server,
     page.get_by_text(Text("en")("overview.copy_link"), exact=True).click()
     link = page.get_by_test_id("stCode").inner_text().strip().replace("\n", "")
     other = browser.new_context(locale="zh-CN").new_page()
-    other.goto(link, timeout=LONG_MS)
+    other.goto(link, timeout=PATIENCE_MS)
     expect(other.get_by_role("heading", name=name)).to_be_visible()
     expect_answer(other, "zh", **{"traffic.peak_requests_per_s": 12})
     other.context.close()

@@ -20,6 +20,7 @@ from playwright.sync_api import expect
 from test_browser import CARD, PEAK, expect_answer, fill, result_of
 
 import app
+from bench.browser import PATIENCE_MS
 from bench.server import ROOT, Server, free_port, running, until_ready
 from gpudash.figures.overview import answer
 from gpudash.text import Text
@@ -27,7 +28,6 @@ from gpudash.text import Text
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 STREAM = "/_stcore/stream"
 COOKIE = "gpudash_replica"
-PATIENCE_MS = 30_000
 
 pytestmark = [
     pytest.mark.replicas,
@@ -93,12 +93,6 @@ def replicas() -> Iterator[list[Server]]:
 def proxy(replicas, tmp_path) -> Iterator[Proxy]:
     with proxied(replicas, tmp_path) as nginx:
         yield nginx
-
-
-@pytest.fixture(autouse=True)
-def patience(page):
-    page.set_default_timeout(PATIENCE_MS)
-    expect.set_options(timeout=PATIENCE_MS)
 
 
 def get(address: str, visitor: str = ""):

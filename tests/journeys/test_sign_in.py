@@ -17,7 +17,6 @@ jose = pytest.importorskip("joserfc")
 
 TEXT = Text("en")
 CLIENT = "gpudash"
-PATIENCE_MS = 30_000
 
 
 class Provider(BaseHTTPRequestHandler):
@@ -77,8 +76,6 @@ def provider():
 
 
 def test_where_sign_in_is_configured_nobody_sees_a_number_before_and_everybody_after_it(page, provider, tmp_path):
-    page.set_default_timeout(PATIENCE_MS)
-    expect.set_options(timeout=PATIENCE_MS)
     port, secrets = free_port(), tmp_path / "secrets.toml"
     secrets.write_text(
         f'[auth]\nredirect_uri = "http://127.0.0.1:{port}/oauth2callback"\ncookie_secret = "{"x" * 40}"\n'
