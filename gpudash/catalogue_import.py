@@ -34,12 +34,17 @@ class PriceFile:
 
 @dataclass(frozen=True)
 class FileShape:
-    """What a file looks like before it is imported: its format, its headings and what has to be asked."""
+    """What a file looks like before it is imported: its format, its headings and what it does not say itself."""
 
     format: str
     headings: tuple[str, ...]
     rows: int
-    questions: tuple[Question, ...]
+    asked: tuple[Question, ...]
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """What must still be answered."""
+        return _open(self.asked)
 
 
 @dataclass(frozen=True)
@@ -104,8 +109,8 @@ def inspect_file(file: PriceFile, catalogue: Catalogue, *, mapping=None, **answe
     """The format and headings of a file, and what must still be answered; `answers` are those of `Answers`."""
     given, sheet = answers_of(answers, catalogue), file.cells
     kind = format_of(sheet, mapping)
-    questions = questions_of(kind, sheet, mapping_of(mapping, kind, sheet, file.name), given, catalogue)
-    return FileShape(kind, tuple(sheet.columns), len(sheet) + len(sheet.refused), questions)
+    asked = questions_of(kind, sheet, mapping_of(mapping, kind, sheet, file.name), given, catalogue)
+    return FileShape(kind, tuple(sheet.columns), len(sheet) + len(sheet.refused), asked)
 
 
 def import_offers(content: bytes, file_name: str, catalogue: Catalogue, *, mapping=None, **answers) -> ImportReport:
@@ -127,7 +132,7 @@ def import_file(
     given, sheet = answers_of(answers, catalogue), file.cells
     kind = format_of(sheet, mapping)
     mapping = mapping_of(mapping, kind, sheet, file.name)
-    questions = questions_of(kind, sheet, mapping, given, catalogue)
+    questions = _open(questions_of(kind, sheet, mapping, given, catalogue))
     if questions:
         asked = "; ".join(f"{question.name} ({', '.join(question.allowed) or '…'})" for question in questions)
         raise GpudashError("catalogue_import.asked", file=file.name, questions=asked)
@@ -142,6 +147,10 @@ def import_file(
     checked = check_offers(ours, catalogue, file.name)
     kept = set(checked.sheet.lines)
     return _report(file, kind, checked, catalogue, tuple(note for note in notes if note.line in kept))
+
+
+def _open(asked: tuple[Question, ...]) -> tuple[Question, ...]:
+    return tuple(question for question in asked if not question.is_answered)
 
 
 def _report(file: PriceFile, kind: str, checked: CheckedSheet, catalogue: Catalogue, notes) -> ImportReport:

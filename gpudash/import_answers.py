@@ -44,10 +44,11 @@ class Answers:
 
 @dataclass(frozen=True)
 class Question:
-    """Something to be answered before the file can be read; `allowed` is empty where any text is."""
+    """Something that must be known before the file can be read; `allowed` is empty where any text is."""
 
     name: str
     allowed: tuple[str, ...]
+    is_answered: bool = False
 
 
 def answers_of(answers: Mapping[str, str | None], catalogue: Catalogue) -> Answers:
@@ -103,7 +104,7 @@ def mapping_of(mapping: Mapping[str, str] | None, kind: str, sheet: Sheet, file_
 def questions_of(
     kind: str, sheet: Sheet, mapping: Mapping[str, str], given: Answers, catalogue: Catalogue
 ) -> tuple[Question, ...]:
-    """What the format and the mapping leave open, in a fixed order; the kind only of a provider we do not know."""
+    """What format and mapping do not say, answered or not, in a fixed order; the kind only of an unknown provider."""
     if kind == "vendor":
         asked = _asked_of_a_vendor(sheet, mapping, given, catalogue)
     elif kind == "gpudash":
@@ -115,9 +116,9 @@ def questions_of(
     if providers - set(catalogue.providers):
         asked["kind"] = KINDS
     return tuple(
-        Question(name, allowed)
+        Question(name, allowed, bool(getattr(given, name, None)))
         for name, allowed in asked.items()
-        if name not in mapping and not getattr(given, name, None)
+        if name not in mapping
     )
 
 

@@ -6,11 +6,11 @@ from dataclasses import fields
 import streamlit as st
 
 from gpudash.catalogue import load_catalogue
-from gpudash.catalogue_import import FileShape, PriceFile, import_file, inspect_file, open_file
+from gpudash.catalogue_import import PriceFile, import_file, inspect_file, open_file
 from gpudash.errors import GpudashError
 from gpudash.figures import own_prices as views
 from gpudash.figures.table import Table
-from gpudash.import_answers import Answers, Question
+from gpudash.import_answers import Answers, Question, format_of
 from gpudash.sheet_amounts import DECIMALS
 from gpudash.sheet_limits import MEGABYTES
 from gpudash.text import Text
@@ -89,19 +89,18 @@ def _opened(uploaded, text: Text) -> PriceFile:
 def _import(desk, file: PriceFile, text: Text, draw) -> None:
     """Ask for what the file does not say, and read it when everything is answered."""
     catalogue = load_catalogue(desk.scenario.catalogue.snapshot)
-    shape = inspect_file(file, catalogue)
-    st.markdown(literal(text("own_prices.format", format=text(f"own_prices.format_{shape.format}"))))
+    kind = format_of(file.cells)
+    st.markdown(literal(text("own_prices.format", format=text(f"own_prices.format_{kind}"))))
     draw(views.beginning(file, ROWS_SHOWN, text), f"{KEY}.beginning")
-    mapping = _mapping(shape, text) if shape.format == "vendor" else {}
-    provider = st.session_state.get(_answer_key("provider"))  # one that we do not know brings another question
-    asked = inspect_file(file, catalogue, mapping=mapping).questions
-    asked += inspect_file(file, catalogue, mapping=mapping, provider=provider).questions
-    answers = _answers(asked, text)
-    open_questions = inspect_file(file, catalogue, mapping=mapping, **answers).questions
-    if open_questions:
-        names = [_label(question.name, text) for question in open_questions]
+    mapping = _mapping(tuple(file.cells.columns), text) if kind == "vendor" else {}
+    # The answers so far, before their fields are drawn: one answer may bring another question.
+    held = {name: st.session_state.get(_answer_key(name)) for name in (*ANSWERS, "decimal")}
+    shape = inspect_file(file, catalogue, mapping=mapping, **held)
+    answers = _answers(shape.asked, text)
+    if shape.questions:
+        names = [_label(question.name, text) for question in shape.questions]
         st.caption(literal(text("own_prices.still_asked", names=text.value(tuple(names)))))
-    if st.button(literal(text("own_prices.read")), type="primary", disabled=bool(open_questions), key=f"{KEY}.read"):
+    if st.button(literal(text("own_prices.read")), type="primary", disabled=bool(shape.questions), key=f"{KEY}.read"):
         with st.spinner(literal(text("frame.working"))):
             report = import_file(file, catalogue, mapping=mapping, **answers)
         if not len(report.offers):
@@ -112,15 +111,15 @@ def _import(desk, file: PriceFile, text: Text, draw) -> None:
         st.rerun()
 
 
-def _mapping(shape: FileShape, text: Text) -> dict[str, str]:
+def _mapping(headings: tuple[str, ...], text: Text) -> dict[str, str]:
     """Which heading holds what; a heading that is one of our names is proposed, nothing else is."""
     chosen = {}
     st.markdown(literal(text("own_prices.mapping")))
     for place, name in zip(_grid(len(MAPPED_HERE)), MAPPED_HERE):
-        index = shape.headings.index(name) if name in shape.headings else None
+        index = headings.index(name) if name in headings else None
         chosen[name] = place.selectbox(
             literal(text(f"own_prices.column.{name}")),
-            shape.headings,
+            headings,
             index=index,
             key=f"{KEY}.map.{name}",
             placeholder=literal(text("own_prices.not_in_file")),
