@@ -123,4 +123,4 @@ def reason_of(error: Exception) -> Message:
 def speed_reasons(because: Iterable[Message | None], predicted: np.ndarray) -> list[Message | None]:
     """Why a speed is not predicted: the row could not be read, or the card's figures are not published."""
     unpublished = Message.of("speed.unpublished_figures_row")
-    return [reason or (None if np.isfinite(value) else unpublished) for reason, value in zip(because, predicted)]
+    return [reason or (None if known else unpublished) for reason, known in zip(because, np.isfinite(predicted))]

@@ -132,6 +132,26 @@ class Catalogue:
         """The same catalogue with the offers of an imported price sheet, in place of those that they replace."""
         return replace(self, offers=joined(self.offers, offers), own_sheet=name)
 
+    def rows_of(self, providers=(), gpus=(), countries=(), kinds=()) -> np.ndarray:
+        """Rows of the offers that are in every choice, in the catalogue's order; an empty choice means all.
+
+        `countries` may name a group of countries; GPUs are named as in the hardware.
+        """
+        offers = self.offers
+        places = [country for _, _, country in offers.places]
+        named = [country for name in countries for country in self.country_groups.get(name, (name,))]
+        kept = np.ones(len(offers), dtype=bool)
+        for wanted, known, row_of in (
+            (providers, offers.provider_names, offers.provider_row),
+            (gpus, self.hardware.names, offers.gpu_row),
+            (named, places, offers.place_row),
+        ):
+            if len(wanted):
+                kept &= np.isin(known, wanted)[row_of]
+        if len(kinds):
+            kept &= np.isin(offers.kind.astype(str), kinds)
+        return np.flatnonzero(kept)
+
     def rate(self, currency: str) -> ExchangeRate:
         """The snapshot's exchange rate of a currency; an unknown currency is refused with the known ones."""
         if currency not in self.exchange_rates:

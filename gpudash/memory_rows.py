@@ -43,8 +43,8 @@ def memory_rows(columns: dict[str, list[str]], hardware, *, level: float = 0.9) 
     unstated = read_parameters()["unstated"]["measured_context_tokens"]
     rows = read_set_ups(columns, hardware, unstated_context_tokens=unstated)
     predicted, because = by_set_up(rows, measured_gb)
-    sigma = [residual_sigma_log(band_class(set_up)) if set_up else np.nan for set_up in rows.set_up]
-    return Predictions.of(predicted, band_factor(np.array(sigma), level), because)
+    sigma, _ = by_set_up(rows, lambda set_up, *_: residual_sigma_log(band_class(set_up)))
+    return Predictions.of(predicted, band_factor(sigma, level), because)
 
 
 def needed_per_gpu_gb(set_up: SetUp, context_tokens, batch_size):

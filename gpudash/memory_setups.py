@@ -73,9 +73,9 @@ class Engine:
     context_tokens: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SetUp:
-    """Everything of a row but its context and batch; rows with equal set-ups are computed together.
+    """Everything of a row but its context and batch; rows that say the same share one, and are computed together.
 
     `method` is None for serving. `gpu` is a row of the catalogue's hardware, None where no card is named. `share` is
     the part of a card that may be used. `trained_b` is what adapters train, None for the usual rank.

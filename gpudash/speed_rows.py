@@ -1,5 +1,6 @@
 """Predictions for a table of set-ups, one per row: `speed-batch`, the fit and the accuracy report read rows alike."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import lru_cache
 
@@ -12,7 +13,6 @@ from gpudash.batch_rows import (
     named_columns,
     numbers_or,
     reason_of,
-    row_count,
     row_gpu,
     row_model,
     speed_reasons,
@@ -36,11 +36,8 @@ _HEADINGS = {
     "batch_size": ("batch_or_concurrency",),
 }
 _GEOMETRY = ("params_b", "active_params_b", "layers", "hidden", "heads", "kv_heads", "head_dim")
-_LOAD = ("context_tokens", "output_tokens", "batch_size")
-_NEEDED = (
-    *("model", *_GEOMETRY, "weight_precision", "kv_precision", "gpu", "gpu_count", "parallelism", "engine", "phase"),
-    *(*_LOAD, "as_of"),
-)
+_DESCRIBED = ("model", *_GEOMETRY, "weight_precision", "kv_precision", "gpu", "engine", "as_of")
+_LOAD = ("gpu_count", "batch_size", "context_tokens", "output_tokens")
 PHASES = ("end_to_end", "decode", "prefill", "prefill_latency")
 
 
@@ -70,8 +67,8 @@ class SetUps:
 
     def parameters(self) -> EngineParameters:
         """The engine parameters of every row."""
-        names = [engine if engine else "unknown" for engine in self.engine]
-        return EngineParameters.stack(list(map(engine_parameters, names, self.vendor, self.architecture, self.gpu)))
+        distinct, place = _distinct(zip(self.engine, self.vendor, self.architecture, self.gpu))
+        return _taken(EngineParameters.stack([engine_parameters(*names) for names in distinct]), place)
 
     def take(self, chosen: np.ndarray) -> "SetUps":
         """The chosen rows (a mask or indices)."""
@@ -142,41 +139,40 @@ def _largest_batch(set_ups: SetUps):
         return np.maximum(free_gb / (transformer.kv_bytes_per_token / BYTES_PER_GB * tokens), 1)
 
 
+@dataclass(frozen=True)
+class _Described:
+    """Model, card and engine of a row; stand-ins where they cannot be read, and why."""
+
+    transformer: Transformer
+    gpu: int
+    engine: str
+    because: Message | None = None
+
+
 def read_set_ups(columns: dict[str, list[str]], hardware) -> SetUps:
-    """Rows of text cells as columns of numbers; what is blank is taken from the model's preset, else estimated."""
-    count = row_count(columns)
-    cells = named_columns(columns, _NEEDED, _HEADINGS)
-    because: list[Message | None] = [None] * count
-    transformers, rows, engines, compute_bits = [], [], [], []
-    for index in range(count):
-        row = {name: column[index] for name, column in cells.items()}
-        try:
-            _check_load(row)
-            transformer = _transformer(
-                *(row[name] for name in ("model", *_GEOMETRY, "weight_precision", "kv_precision"))
-            )
-            gpu = row_gpu(hardware, row["gpu"])
-            engine = engine_of_year(engine_name(row["engine"] or "unknown"), str(hardware.vendor[gpu]), row["as_of"])
-        except (GpudashError, ValueError) as error:
-            because[index] = reason_of(error)
-            transformer, gpu, engine = _BLANK, 0, "unknown"
-        transformers.append(transformer)
-        rows.append(gpu)
-        engines.append(engine)
-        compute_bits.append(transformer.compute_bits)
-    loads = {name: where_readable(cells[name], because) for name in ("gpu_count", *_LOAD)}
-    rows = np.array(rows, dtype=int)
+    """Rows of text cells as columns of numbers; what is blank is taken from the model's preset, else estimated.
+
+    Model, card and engine are read once for all rows that say the same about them.
+    """
+    cells = named_columns(columns, (*_DESCRIBED, *_LOAD, "phase", "parallelism"), _HEADINGS)
+    distinct, place = _distinct(zip(*(cells[name] for name in _DESCRIBED)))
+    described = [_described(dict(zip(_DESCRIBED, row)), hardware) for row in distinct]
+    refusals = map(_load_refusal, *(cells[name] for name in (*_LOAD, "phase")))
+    because = tuple(refusal or described[row].because for refusal, row in zip(refusals, place))
+    loads = {name: where_readable(cells[name], because) for name in _LOAD}
     gpu_count = numbers_or(loads["gpu_count"], 1)
     pipeline = np.array([cell.startswith("PP") for cell in cells["parallelism"]], dtype=bool)
     layer_split = np.array([cell.startswith("layer-split") for cell in cells["parallelism"]], dtype=bool)
+    gpus = np.array([one.gpu for one in described], dtype=int)
+    compute_bits = np.array([one.transformer.compute_bits for one in described])
     return SetUps(
-        transformer=_stack(transformers),
-        cards=Cards.of(hardware, rows, np.array(compute_bits)),
-        usable_gb=np.asarray(hardware.usable_gb)[rows],
-        engine=tuple(engines),
-        vendor=tuple(str(hardware.vendor[row]) for row in rows),
-        architecture=tuple(str(hardware.architecture[row]) for row in rows),
-        gpu=tuple(hardware.names[row] for row in rows),
+        transformer=_taken(_stack([one.transformer for one in described]), place),
+        cards=_taken(Cards.of(hardware, gpus, compute_bits), place),
+        usable_gb=np.asarray(hardware.usable_gb)[gpus][place],
+        engine=_taken(tuple(one.engine for one in described), place),
+        vendor=_taken(tuple(str(hardware.vendor[gpu]) for gpu in gpus), place),
+        architecture=_taken(tuple(str(hardware.architecture[gpu]) for gpu in gpus), place),
+        gpu=_taken(tuple(hardware.names[gpu] for gpu in gpus), place),
         phase=np.array([cell or PHASES[0] for cell in cells["phase"]]),
         gpu_count=gpu_count,
         tensor_parallel=np.where(pipeline | layer_split, 1.0, gpu_count),
@@ -185,15 +181,37 @@ def read_set_ups(columns: dict[str, list[str]], hardware) -> SetUps:
         batch_size=numbers_or(loads["batch_size"], _choice("unlimited_batch_requests")),
         context_tokens=numbers_or(loads["context_tokens"], _choice("unstated_context_tokens")),
         output_tokens=numbers_or(loads["output_tokens"], _choice("unstated_output_tokens")),
-        because=tuple(because),
+        because=because,
     )
 
 
-def _check_load(row: dict[str, str]) -> None:
-    check_counts(row["gpu_count"], row["batch_size"])
-    check_counts(row["context_tokens"], row["output_tokens"], lowest=0)  # only decode, or only prefill, was timed
-    if (row["phase"] or PHASES[0]) not in PHASES:
-        raise GpudashError("speed.unknown_phase", phase=row["phase"], allowed=", ".join(PHASES))
+def _distinct(rows: Iterable[tuple[str, ...]]) -> tuple[list[tuple[str, ...]], np.ndarray]:
+    """The different rows in the order of their first appearance, and where each row stands among them."""
+    places: dict[tuple[str, ...], int] = {}
+    place = np.array([places.setdefault(row, len(places)) for row in rows], dtype=int)
+    return list(places), place
+
+
+def _described(row: dict[str, str], hardware) -> _Described:
+    try:
+        transformer = _transformer(*(row[name] for name in ("model", *_GEOMETRY, "weight_precision", "kv_precision")))
+        gpu = row_gpu(hardware, row["gpu"])
+        engine = engine_of_year(engine_name(row["engine"] or "unknown"), str(hardware.vendor[gpu]), row["as_of"])
+    except (GpudashError, ValueError) as error:
+        return _Described(_BLANK, 0, "unknown", reason_of(error))
+    return _Described(transformer, gpu, engine)
+
+
+def _load_refusal(gpu_count: str, batch_size: str, context_tokens: str, output_tokens: str, phase: str):
+    """Why a load cannot be meant; None where it can."""
+    try:
+        check_counts(gpu_count, batch_size)
+        check_counts(context_tokens, output_tokens, lowest=0)  # only decode, or only prefill, was timed
+    except ValueError as error:
+        return reason_of(error)
+    if phase and phase not in PHASES:
+        return Message.of("speed.unknown_phase", phase=phase, allowed=", ".join(PHASES))
+    return None
 
 
 @lru_cache(maxsize=4096)

@@ -219,6 +219,21 @@ def test_an_unknown_snapshot_is_answered_with_the_nearest():
         load_catalogue("../..")
 
 
+def test_offers_are_listed_by_what_was_chosen_and_an_empty_choice_means_all():
+    offers, groups = CATALOGUE.offers, CATALOGUE.country_groups
+    assert CATALOGUE.rows_of().tolist() == list(range(len(offers)))
+    rows = CATALOGUE.rows_of(providers=("AWS", "Azure"), gpus=("H100 SXM",), countries=("EU",), kinds=("hyperscaler",))
+    gpu = CATALOGUE.hardware.index("H100 SXM")
+    meant = [
+        row
+        for row in range(len(offers))
+        if offers.provider[row] in ("AWS", "Azure") and offers.gpu_row[row] == gpu
+        and offers.country[row] in groups["EU"] and offers.kind[row] == "hyperscaler"
+    ]  # fmt: skip
+    assert rows.tolist() == meant and meant
+    assert len(CATALOGUE.rows_of(providers=("Nobody",))) == 0
+
+
 def test_the_newest_snapshot_is_read_once():
     assert load_catalogue() is load_catalogue(SNAPSHOT)
 

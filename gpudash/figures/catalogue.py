@@ -54,16 +54,10 @@ class _Seen:
 
 def _seen(chosen: Chosen, result: Result, text: Text) -> _Seen:
     catalogue = result.catalogue
-    offers = catalogue.offers
+    rows = catalogue.rows_of(chosen.providers, chosen.gpus, chosen.countries, chosen.kinds)
+    doubt = price_doubts(catalogue.offers)[rows]
+    offers = catalogue.offers.take(rows)
     gpu = np.array(catalogue.hardware.names, object)[offers.gpu_row]
-    countries = [country for name in chosen.countries for country in catalogue.country_groups.get(name, (name,))]
-    wanted = (chosen.providers, chosen.gpus, countries, chosen.kinds)
-    kept = np.ones(len(offers), bool)
-    for names, column in zip(wanted, (offers.provider, gpu, offers.country, offers.kind)):
-        if names:
-            kept &= np.isin(column.astype(str), names)
-    doubt = price_doubts(offers)[kept]
-    offers, gpu = offers.take(np.flatnonzero(kept)), gpu[kept]
     divisor = offers.gpus_per_server * offers.gpu_fraction if chosen.per == "gpu" else np.ones(len(offers))
     since = (chosen.today - date.fromisoformat(result.snapshot)).days if chosen.today else 0
     age_days = offers.age_days + since
