@@ -7,7 +7,7 @@ digest = $(shell cat $(1) | cksum | cut -d ' ' -f 1)
 RUN_READY := .venv/ready-run-$(call digest,requirements.txt)
 TEST_READY := .venv/ready-test-$(call digest,requirements.txt requirements-sign-in.txt requirements-dev.txt)
 
-.PHONY: run test lint bench bench-ui load soak replicas accuracy readme fuzz audit
+.PHONY: run test lint bench bench-peers bench-ui load soak replicas accuracy readme fuzz audit
 
 run: $(RUN_READY)
 	.venv/bin/streamlit run app.py --server.port $(PORT)
@@ -24,6 +24,10 @@ bench: $(RUN_READY)
 	$(PYTHON) -m bench.evaluate
 	$(PYTHON) -m bench.scores
 	$(PYTHON) -m bench.money
+
+# Other packages asked the same questions, each installed into .peers/ once: it needs the network the first time.
+bench-peers: $(TEST_READY)
+	$(PYTHON) -m bench.peers
 
 bench-ui: $(TEST_READY)
 	.ci/environment chromium

@@ -11,13 +11,18 @@ RANDOM_STATE = 20261130
 
 
 def main() -> None:
-    matrix = np.random.default_rng(RANDOM_STATE).uniform(1, 2, (OPTIONS, CRITERIA))
-    objectives = ["max" if column % 2 else "min" for column in range(CRITERIA)]
+    matrix, objectives = random_table()
     for method in ("ratio", "minmax", "topsis"):
         walls, computed = zip(*(_taken_ms(matrix, objectives, method) for _ in range(RUNS)))
         print(
             f"{min(walls):8.1f} ms  first_share by {method}, {OPTIONS} x {CRITERIA} ({min(computed):.1f} ms computing)"
         )
+
+
+def random_table() -> tuple[np.ndarray, list[str]]:
+    """Options that are close to each other, with criteria of both kinds."""
+    matrix = np.random.default_rng(RANDOM_STATE).uniform(1, 2, (OPTIONS, CRITERIA))
+    return matrix, ["max" if column % 2 else "min" for column in range(CRITERIA)]
 
 
 def _taken_ms(matrix, objectives, method: str) -> tuple[float, float]:

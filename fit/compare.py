@@ -75,10 +75,10 @@ class NotAnswered(Exception):
     """The predictor has no entry for the card or the format of this row."""
 
 
-def read_loads() -> list[Load]:
-    """Rows of data/measured/inference.csv that state batch and lengths and spread a model by tensor parallel only."""
+def read_loads(path: Path = MEASURED) -> list[Load]:
+    """Rows of such a table that state batch and lengths and spread a model by tensor parallel only."""
     loads = []
-    for line, row in enumerate(read_rows(MEASURED), start=2):
+    for line, row in enumerate(read_rows(path), start=2):
         stated = row["batch_size"] and row["context_tokens"] and row["output_tokens"]
         if not stated or "excluded" in row["caveat"] or "fp32" in row["caveat"]:
             continue
@@ -125,7 +125,7 @@ LLM_ANALYSIS_FLOPS_EFFICIENCY, LLM_ANALYSIS_MEMORY_EFFICIENCY = 0.7, 0.65
 
 
 def llm_analysis(load: Load) -> tuple[float, float]:
-    analysis = _llm_analysis(
+    analysis = llm_analysis_of(
         load.model, load.weight_precision, _entry(LLM_ANALYSIS_CARDS, load.gpu), tensor_parallel=load.gpu_count
     )
     found = analysis.inference(
@@ -137,7 +137,9 @@ def llm_analysis(load: Load) -> tuple[float, float]:
     return found["prefill_latency"], found["decode_latency"]
 
 
-def _llm_analysis(model: Model, weight_precision: str, card: str, tensor_parallel: int):
+@lru_cache(maxsize=4096)
+def llm_analysis_of(model: Model, weight_precision: str, card: str, tensor_parallel: int):
+    """Its analysis of one model in one format on so many cards, to be asked about loads."""
     from llm_analysis.analysis import LLMAnalysis
     from llm_analysis.config import (
         ModelConfig,
@@ -451,7 +453,7 @@ def hf_vram_calc(held: Held) -> float:
 def llm_analysis_memory(held: Held) -> float:
     if held.method is not None or load_precision(held.weight_precision).bits_per_weight > 16:
         raise NotAnswered(held.weight_precision)
-    analysis = _llm_analysis(held.model, held.weight_precision, "a100-sxm-80gb", tensor_parallel=1)
+    analysis = llm_analysis_of(held.model, held.weight_precision, "a100-sxm-80gb", tensor_parallel=1)
     found = analysis.inference(batch_size_per_gpu=held.batch_size, seq_len=held.context_tokens)
     activations = max(found["prefill_activation_memory_per_gpu"], found["decode_activation_memory_per_gpu"])
     return (found["weight_memory_per_gpu"] + found["kv_cache_memory_per_gpu"] + activations) / BYTES_PER_GB

@@ -13,7 +13,7 @@ from gpudash.scores import EQUAL, METHODS, UTILITIES, difference, normalised, ra
 
 DRAWS = 10_000
 RANDOM_STATE = 20_261_130
-SCORES_IN_CACHE = 2_000_000  # keeps a table of scores near 16 MB
+SCORES_IN_CACHE = 500_000  # keeps a table of scores near 4 MB
 
 
 # ---- how far each weight may move --------------------------------------------------------------------------------
