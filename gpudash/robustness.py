@@ -117,11 +117,11 @@ def first_share(matrix, objectives, method: str = "ratio") -> np.ndarray:
     to_best, to_worst = squared_distances(matrix, objectives)
     draws = _weight_draws(to_best.shape[1]) ** 2
 
-    def closest(features: np.ndarray, some: np.ndarray) -> np.ndarray:
+    def closest(features: np.ndarray, some: np.ndarray, room: np.ndarray) -> np.ndarray:
         best, worst = np.split(features, 2, axis=1)
-        scores = some @ worst.T
+        scores, total = np.matmul(some, worst.T, out=room[0]), np.matmul(some, (best + worst).T, out=room[1])
         with np.errstate(invalid="ignore"):  # all options equal in all that counts: the first of them
-            return np.divide(scores, some @ (best + worst).T, out=scores).argmax(axis=1)
+            return np.divide(scores, total, out=scores).argmax(axis=1)
 
     return _shares(np.hstack([to_best, to_worst]), draws, closest)
 
@@ -129,17 +129,23 @@ def first_share(matrix, objectives, method: str = "ratio") -> np.ndarray:
 def linear_first_share(utilities: np.ndarray) -> np.ndarray:
     """The same for utilities, whose weighted sum is the score."""
     draws = _weight_draws(utilities.shape[1])
-    return _shares(utilities, draws, lambda features, some: (some @ features.T).argmax(axis=1))
+    return _shares(utilities, draws, lambda features, some, room: np.matmul(some, features.T, out=room[0]).argmax(axis=1))
 
 
 def _shares(features: np.ndarray, draws: np.ndarray, first_of) -> np.ndarray:
-    """Share of the draws in which each row of the features is first, by blocks that fit the processor's cache."""
+    """Share of the draws in which each row of the features is first, by blocks that fit the processor's cache.
+
+    `first_of` gets the features, a block of draws and room for two tables of scores: asking the system for such tables
+    block by block takes longer than filling them.
+    """
     distinct, same = np.unique(np.round(features, 12), axis=0, return_inverse=True)
     same = same.reshape(len(features))
     wins = np.zeros(len(distinct))
     block = max(1, SCORES_IN_CACHE // len(distinct))
+    room = np.empty((2, block, len(distinct)))
     for start in range(0, len(draws), block):
-        wins += np.bincount(first_of(distinct, draws[start : start + block]), minlength=len(distinct))
+        some = draws[start : start + block]
+        wins += np.bincount(first_of(distinct, some, room[:, : len(some)]), minlength=len(distinct))
     return (wins / np.bincount(same))[same] / len(draws)
 
 
