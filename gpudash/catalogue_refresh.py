@@ -10,7 +10,7 @@ from gpudash.catalogue_diff import CatalogueDiff, diff
 from gpudash.catalogue_import import ImportReport
 from gpudash.catalogue_write import offer_rows, write_snapshot
 from gpudash.errors import GpudashError
-from gpudash.feeds import Feed, Fetch, azure, cyclenerd, feed_facts, gpuhunt, skypilot
+from gpudash.feeds import Feed, Fetch, azure, cyclenerd, feed_facts, gpuhunt, retired_since, skypilot
 from gpudash.offer_sheet import KEY, PRICES, WAY_OF, check_offers, origin_cells, origins
 from gpudash.records import first_day
 from gpudash.result import Message
@@ -215,7 +215,9 @@ def _by_key(sheet: Sheet) -> dict[tuple, dict[str, str]]:
 
 def _renew(key: tuple, row: dict[str, str], catalogue: Catalogue, rows: _Rows) -> Message | None:
     """Take over a feed's row, or say why not."""
-    old = rows.base.get(key)
+    old, since = rows.base.get(key), retired_since(row["provider"], row["instance"])
+    if since:
+        return Message.of("catalogue_refresh.retired", offer=" / ".join(key), since=since)
     if (row["provider"], row["region"]) not in catalogue.regions:
         return Message.of("catalogue_refresh.unknown_region", provider=row["provider"], region=row["region"])
     if old and old["currency"] != row["currency"]:

@@ -122,6 +122,17 @@ def test_azure_rows_are_told_apart_by_system_term_and_kind_of_purchase(data):
     assert offer(data, "Azure / Standard_NC4as_T4_v3 / westeurope")["on_demand_per_hour"] == "0.658"
 
 
+def test_a_machine_that_is_switched_off_stays_marked_though_its_price_is_still_listed(data):
+    """Azure's retail prices still had the V100 machines of NCv3 months after their retirement of 30 September 2025."""
+    name = "Azure / Standard_NC6s_v3 / eastus"
+    before = offer(data, name, BASE)
+    listed = sample("azure_1.json").replace(b"Standard_NC4as_T4_v3", b"Standard_NC6s_v3")
+    (report,) = refresh(feeds("azure"), network(meterRegion=listed), TODAY, data).feeds
+    assert before["doubt"] == "unavailable"
+    assert offer(data, name) == before
+    assert any("switched off by its provider on 2025-09-30" in reason for reason in said(report.refused))
+
+
 def test_gcp_commitments_are_month_prices_and_a_spot_only_machine_has_no_other_price(data):
     (report,) = refresh(feeds("cyclenerd"), network(), TODAY, data).feeds
     a100 = offer(data, "GCP / a2-highgpu-1g / us-central1")

@@ -61,6 +61,18 @@ class Context:
         return known.kind if known else ""
 
 
+def retired_since(provider: str, instance: str) -> str:
+    """The day on which the provider switched a machine off that it still lists (data/feeds.yaml), else blank."""
+    return next(
+        (
+            row["since"]
+            for row in feed_facts()["retired"]
+            if row["provider"] == provider and fnmatchcase(instance, row["instances"])
+        ),
+        "",
+    )
+
+
 @dataclass(frozen=True)
 class Feed:
     """One source of prices of one provider; `read` fetches it and answers with rows of our columns."""
