@@ -102,7 +102,7 @@ def test_that_the_data_hold_no_speed_of_a_card_is_not_said_of_the_whole_world():
     """Others have published speeds of vLLM on a B200; these data just do not hold them."""
     result = answered(workload={"model": "llama-3.1-70b"}, requirements={"gpus_in": ["B200"]})
     said = next(SAY(message) for message in result.warnings if message.code == "warnings.speed_not_measured")
-    assert said.startswith("No published language-model speed of vllm on B200 stands behind this prediction")
+    assert said.startswith("No published language-model speed of vLLM on B200 stands behind this prediction")
 
 
 @pytest.mark.parametrize("spot_fraction", [0, 1])
