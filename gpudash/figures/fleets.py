@@ -1,10 +1,11 @@
 """What two types of server would save beside the answer, which stands on one: said only where it is worth it."""
 
+from gpudash.figures.mixed_fleet import part_name
 from gpudash.figures.money import money_of
 from gpudash.figures.table import PageLink
 from gpudash.fleets import Fleets, find_fleets, is_worth_saying
-from gpudash.mixed_fleet import FleetPart, MixedFleet
-from gpudash.prompt_routing import PromptGroup, PromptRouting
+from gpudash.mixed_fleet import MixedFleet
+from gpudash.prompt_routing import PromptRouting
 from gpudash.result import Result
 from gpudash.text import Text
 
@@ -35,7 +36,7 @@ def details(found: Fleets, _result: Result, text: Text) -> PageLink | None:
 
 def _side_by_side(fleet: MixedFleet, result: Result, text: Text) -> str:
     money, months = money_of(result, text), result.scenario.purchase.horizon_months
-    said = {name: _part(part, text) for name, part in (("base", fleet.base), ("peak", fleet.peak))}
+    said = {name: part_name(part, text) for name, part in (("base", fleet.base), ("peak", fleet.peak))}
     said["monthly"] = money(fleet.total_usd / months)
     if fleet.single is None:
         return text("fleets.only", **said)
@@ -46,16 +47,9 @@ def _side_by_side(fleet: MixedFleet, result: Result, text: Text) -> str:
     return text("fleets.gain", **said)
 
 
-def _part(part: FleetPart | PromptGroup, text: Text) -> str:
-    """Servers, cards and provider of one type."""
-    said = {"servers": text.number(part.servers), "gpus": text.number(part.gpus_per_server), "gpu": part.gpu}
-    key = "fleets.part_held" if part.contract_servers else "fleets.part"
-    return text(key, held=text.number(part.contract_servers), provider=part.provider, **said)
-
-
 def _routed(found: PromptRouting, result: Result, text: Text) -> str:
     money, months = money_of(result, text), result.scenario.purchase.horizon_months
-    said = {name: _part(group, text) for name, group in (("short", found.short), ("long", found.long))}
+    said = {name: part_name(group, text) for name, group in (("short", found.short), ("long", found.long))}
     if found.single is None:
         return text("fleets.routed_only", monthly=money(found.total_usd / months), **said)
     said |= {"gain": money(found.gain_usd / months), "share": text.percent(found.gain_fraction)}

@@ -2,6 +2,7 @@
 
 from gpudash.figures.money import money_of
 from gpudash.mixed_fleet import FleetPart, mixed_fleet
+from gpudash.prompt_routing import PromptGroup
 from gpudash.result import Result
 from gpudash.text import Text
 
@@ -23,7 +24,25 @@ def side_by_side(result: Result, text: Text) -> list[str]:
     for term, usd_per_hour in found.shared_plan_usd_per_hour.items():
         way, usd = text(f"common.way.{term}"), money_of(result, text)(usd_per_hour)
         lines.append(text("mixed_fleet.shared_plan", term=way, usd=usd, provider=found.base.provider))
-    return lines if found.one_provider else [*lines, text("mixed_fleet.two_providers")]
+    if found.one_provider:
+        return lines
+    return [*lines, text("mixed_fleet.two_providers"), _at_one_provider(result, text)]
+
+
+def part_name(part: FleetPart | PromptGroup, text: Text) -> str:
+    """Servers, cards and provider of one type."""
+    said = {"servers": text.number(part.servers), "gpus": text.number(part.gpus_per_server), "gpu": part.gpu}
+    key = "mixed_fleet.part_held" if part.contract_servers else "mixed_fleet.part"
+    return text(key, held=text.number(part.contract_servers), provider=part.provider, **said)
+
+
+def _at_one_provider(result: Result, text: Text) -> str:
+    """The cheapest pair for whom two providers are one too many."""
+    found = mixed_fleet(result.scenario, result.catalogue, one_provider=True)
+    if found is None or found.base is None:
+        return text("mixed_fleet.one_provider_none")
+    said = {name: part_name(part, text) for name, part in (("base", found.base), ("peak", found.peak))}
+    return text("mixed_fleet.one_provider", total=money_of(result, text)(found.total_usd), **said)
 
 
 def _part(name: str, part: FleetPart, result: Result, text: Text) -> str:
