@@ -75,13 +75,12 @@ class FleetCosts:
         is_allowed = self._below_ceiling(base, peak, numbers)
         for at in np.argsort(base_usd + least_usd, kind="stable"):
             servers, below, above = int(numbers[at]), float(base_usd[at]), float(least_usd[at])
-            if not is_allowed[at] or below + above + self._beside_usd(base, peak, servers, (below, above)) >= limit_usd:
+            if not is_allowed[at] or self._least_usd(base, peak, servers, (below, above)) >= limit_usd:
                 continue
             parts = self._base(base, servers), self._rest(base, servers, peak)
             if not self._keep_quotas(*parts):
                 continue
-            above = self._part_usd(parts[1])
-            if below + above + self._beside_usd(base, peak, servers, (below, above)) >= limit_usd:
+            if self._least_usd(base, peak, servers, (below, self._part_usd(parts[1]))) >= limit_usd:
                 continue
             pair = self._bought(servers, *self._with_caps(*parts))
             if pair.total_usd < limit_usd:
@@ -207,6 +206,11 @@ class FleetCosts:
         cap = self.known.scenario.purchase.commitment_cap_servers
         whole = service_layers(self.known, self._alone(candidate))
         return server_usd(whole, commitment_cap_servers=cap, **self._terms(), **self.costs.prices.of(candidate))
+
+    def _least_usd(self, base: int, peak: int, servers: int, usd: tuple[float, float]) -> float:
+        """What a pair costs at least if its servers cost at least so much: a credit that ends is used up in full."""
+        first_usd = None if credit_months(self.known) is None else np.inf
+        return sum(usd) + self._beside_usd(base, peak, servers, usd, first_usd)
 
     def _least_peak_usd(self, base: int, numbers: np.ndarray, peak: int) -> np.ndarray:
         """What the rest above so many base servers costs at least on the second type.

@@ -87,6 +87,14 @@ def test_base_and_peak_together_serve_every_hour(fleet, catalogue):
         {"traffic__shape": "bursty"},
         {"finance__credit_usd": 50_000, "finance__credit_until_month": 4, "purchase__upfront_fraction": 0.5},
         {"purchase__horizon_months": 30, "purchase__resale_fraction": 0.5},
+        {
+            "purchase__horizon_months": 18,
+            "purchase__resale_fraction": 0.9,
+            "purchase__upfront_fraction": 1.0,
+            "finance__credit_usd": 2e6,
+            "finance__credit_share_fraction": 0.9,
+            "finance__credit_until_month": 2,
+        },
     ],
 )
 def test_what_the_bounds_skip_could_not_have_been_cheaper(catalogue, monkeypatch, changes):
