@@ -40,11 +40,15 @@ class Formula:
 
 @dataclass
 class Worksheet:
-    """Rows of cells (text, number, `Formula` or None), those of them that are headings, and where months begin."""
+    """Rows of cells (text, number, `Formula` or None).
+
+    `headings`: those of the rows that are; `month_totals`: the addresses of what each month comes to.
+    """
 
     title: str
     rows: list[list[Any]] = field(default_factory=list)
     headings: set[int] = field(default_factory=set)
+    month_totals: list[str] = field(default_factory=list)
 
     def add(self, *cells: Any) -> int:
         """Append a row; its number in the sheet, the first is 1."""
@@ -63,8 +67,13 @@ class Worksheet:
 
 def bill_sheet(brief: Brief) -> Worksheet | None:
     """The worksheet of the recommended offer's bill (or of the cheapest one's); None where there is no bill."""
-    bill = brief.result.leading_bill
-    return None if bill is None else _Maker(brief, bill).sheet()
+    bill, plan = brief.result.leading_bill, brief.result.purchase_mix
+    return None if bill is None else worked_out(brief, brief.text("bill_sheet.title"), bill, plan)
+
+
+def worked_out(brief: Brief, title: str, bill: Bill, plan: Plan) -> Worksheet:
+    """The worksheet of a bill that the leading offer is bought for as planned."""
+    return _Maker(brief, title, bill, plan).sheet()
 
 
 def column_letter(number: int) -> str:
@@ -77,14 +86,14 @@ def column_letter(number: int) -> str:
 
 
 class _Maker:
-    def __init__(self, brief: Brief, bill: Bill):
+    def __init__(self, brief: Brief, title: str, bill: Bill, plan: Plan):
         self.brief, self.bill, self.text = brief, bill, brief.text
         self.money = money_of(brief.result, brief.text)
         self.known: Known = assume(brief.result.scenario, brief.result.catalogue)
         self.choice: Choice = brief.result.leading
-        self.plan: Plan = brief.result.purchase_mix
+        self.plan = plan
         self.months = len(bill.months)
-        self.page = Worksheet(self._say("title"))
+        self.page = Worksheet(title)
         self.columns: dict[str, tuple[str, Callable[[int], Any]]] = {}
         self.first_row = 0
 
@@ -319,6 +328,7 @@ class _Maker:
         self.first_row = self.page.add_heading(self.text("figures.month"), *labels) + 1
         for month in range(self.months):
             self.page.add(month + 1, *(cell(month) for _, cell in self.columns.values()))
+        self.page.month_totals = [self._at("total", month) for month in range(self.months)]
         sums = [Formula(self._all(name)) for name in self.columns]
         self.page.add_heading(self.text("export_files.total"), *sums)
         self.page.add()

@@ -28,9 +28,14 @@ def server_kwh(known: Known, rated_kw, on_hours, busy_hours):
 
     rated × (idle share × on hours + (share at work - idle share) × busy hours): power rises in proportion to work.
     """
-    defaults = known.catalogue.defaults
-    idle, active = defaults[IDLE].value, defaults[ACTIVE[known.is_training]].value
+    idle, active = power_shares(known)
     return rated_kw * (idle * on_hours + (active - idle) * busy_hours)
+
+
+def power_shares(known: Known) -> tuple[float, float]:
+    """What a server draws of its rated power when it does nothing, and when it is fully busy."""
+    defaults = known.catalogue.defaults
+    return defaults[IDLE].value, defaults[ACTIVE[known.is_training]].value
 
 
 def busy_server_hours(known: Known, requests_per_s: float) -> np.ndarray:

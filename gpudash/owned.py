@@ -26,10 +26,14 @@ from gpudash.units import HOURS_PER_MONTH, MONTHS_PER_YEAR
 class OwnedMonth:
     """One month with own servers, USD before tax: `total_usd` sums the parts, `cloud_only_usd` is the bill without.
 
-    Month 0 is the day of the purchase; selling a server makes `residual_usd` negative.
+    Month 0 is the day of the purchase; selling a server makes `residual_usd` negative. `servers` stand in that month,
+    are busy for `busy_server_hours` together and draw `kwh`, cooling included.
     """
 
     month: int
+    servers: int
+    busy_server_hours: float
+    kwh: float
     hardware_usd: float
     residual_usd: float
     electricity_usd: float
@@ -57,12 +61,13 @@ class Owned:
     capex_usd: float | None = None  # of the servers bought today
     residual_usd: float | None = None  # of all sales within the horizon
     rated_kw: float | None = None  # of all servers
-    kwh_per_month: float | None = None
+    kwh_per_month: float | None = None  # of the months in which they stand
     kgco2e_per_month: float | None = None
     busy_fraction: float | None = None  # of the hours of the own servers
     served_fraction: float | None = None  # share of the work that own servers do
     months: tuple[OwnedMonth, ...] = ()
     cloud_mix: object = None  # gpudash.purchase_mix.Plan of the rest
+    cloud_bill: Bill | None = None  # of the rest
     cloud_servers: int | None = None  # still needed in the cloud, at the peak of the horizon
     total_usd: float | None = None
     npv_usd: float | None = None
@@ -151,7 +156,7 @@ def _beside_cloud(solved, terms: Terms, work: _Work, candidate: int, cloud: Bill
     left = costs_of_layers(known, int(solved.costs.rows[candidate]), work.rest)
     mix = mix_plan(known, left, 0)
     rest = bill(known, left, 0, mix, cloud.choice_id)
-    hardware, residual = _trades(terms, months, finance.after_life == "replace")
+    hardware, residual = trades(terms, months, finance.after_life == "replace")
     kwh = server_kwh(known, terms.rated_kw, servers * HOURS_PER_MONTH * work.stand, work.busy_hours) * terms.pue
     purchase_usd = servers * terms.server_usd
     parts = {
@@ -171,6 +176,8 @@ def _beside_cloud(solved, terms: Terms, work: _Work, candidate: int, cloud: Bill
     payback = payback_months(parts["hardware_usd"][0], running_saving.sum() / stands.sum())
     present_usd = total[0] + npv_usd(total[1:], finance.discount_rate_fraction)
     on_hours = servers * HOURS_PER_MONTH * work.stand.sum()
+    kwh_per_month = float(kwh.sum() / work.stand.sum())
+    use = {"busy_server_hours": _from_month_1(work.busy_hours), "kwh": _from_month_1(kwh)}
     return Owned(
         gpu=terms.gpu,
         gpus_per_server=terms.gpus_per_server,
@@ -181,12 +188,13 @@ def _beside_cloud(solved, terms: Terms, work: _Work, candidate: int, cloud: Bill
         capex_usd=float(parts["hardware_usd"][0]),
         residual_usd=float(-parts["residual_usd"].sum()),
         rated_kw=servers * terms.rated_kw,
-        kwh_per_month=float(kwh.mean()),
-        kgco2e_per_month=kgco2e(float(kwh.mean()), terms.grid_gco2_per_kwh),
+        kwh_per_month=kwh_per_month,
+        kgco2e_per_month=kgco2e(kwh_per_month, terms.grid_gco2_per_kwh),
         busy_fraction=float(work.busy_hours.sum() / on_hours),
         served_fraction=work.served_fraction,
-        months=_rows(parts, total, alone),
+        months=_rows(use | parts | {"total_usd": total, "cloud_only_usd": alone}, servers * stands),
         cloud_mix=mix,
+        cloud_bill=rest,
         cloud_servers=int(work.rest.servers[(work.rest.hours > 0).any(axis=0)].sum()),
         total_usd=float(total.sum()),
         npv_usd=float(present_usd),
@@ -197,7 +205,7 @@ def _beside_cloud(solved, terms: Terms, work: _Work, candidate: int, cloud: Bill
     )
 
 
-def _trades(terms: Terms, months: int, replaced: bool) -> tuple[np.ndarray, np.ndarray]:
+def trades(terms: Terms, months: int, replaced: bool) -> tuple[np.ndarray, np.ndarray]:
     """Per own server, in the months 0 to the last: how many are bought, and the share of a price that sales bring."""
     bought, brought = np.zeros(months + 1), np.zeros(months + 1)
     for start in range(0, months if replaced else 1, terms.life_months):
@@ -212,9 +220,8 @@ def _from_month_1(values) -> np.ndarray:
     return np.concatenate(([0.0], values))
 
 
-def _rows(parts: dict[str, np.ndarray], total: np.ndarray, alone: np.ndarray) -> tuple[OwnedMonth, ...]:
-    columns = parts | {"total_usd": total, "cloud_only_usd": alone}
+def _rows(parts: dict[str, np.ndarray], servers: np.ndarray) -> tuple[OwnedMonth, ...]:
     return tuple(
-        OwnedMonth(month, **{name: float(values[month]) for name, values in columns.items()})
-        for month in range(len(total))
+        OwnedMonth(month, int(standing), **{name: float(values[month]) for name, values in parts.items()})
+        for month, standing in enumerate(servers)
     )

@@ -9,6 +9,7 @@ from typing import Any
 from gpudash.bill_sheet import Formula, Worksheet, bill_sheet, column_letter
 from gpudash.brief import Brief, Part
 from gpudash.figures.table import Table
+from gpudash.owned_sheet import own_sheets
 
 BOM = "\ufeff"  # without it spreadsheet programs read UTF-8 as the local code page
 _FORMULA_STARTS = ("=", "+", "-", "@", "|", "%", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -80,7 +81,7 @@ def _long(part: Part, brief: Brief) -> list[list[Any]]:
 
 
 def brief_xlsx(brief: Brief) -> bytes:
-    """A workbook with one sheet per part: typed cells, frozen header, totals as formulas; then the bill worked out."""
+    """A workbook with one sheet per part: typed cells, frozen header, totals as formulas; then the bills worked out."""
     from openpyxl import Workbook
 
     book = Workbook()
@@ -91,7 +92,8 @@ def brief_xlsx(brief: Brief) -> bytes:
         _sheet(book, part, brief)
     calculated = bill_sheet(brief)
     if calculated is not None:
-        _calculated(book, calculated, brief)
+        for made in (calculated, *own_sheets(brief, calculated)):
+            _calculated(book, made, brief)
     stream = io.BytesIO()
     book.save(stream)
     return stream.getvalue()

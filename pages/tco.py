@@ -45,6 +45,8 @@ page.side_by_side(lambda: page.figure(overview.cumulative_cost), lambda: page.fi
 page.section("section_own", owned.hybrid)
 page.figure(owned.cumulative)
 page.sentences(owned.hybrid)
+if page.show(owned.own_months):
+    page.folded_table(owned.own_months)
 page.folded("own_or_api", own_or_api.comparison, own_or_api.hosted)
 page.explain("conventions")
 page.folded_table(tco.monthly_table)

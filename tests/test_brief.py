@@ -426,6 +426,22 @@ def test_a_spreadsheet_works_out_every_month_of_the_bill_from_quantities_and_rat
 
 
 @pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not installed")
+@pytest.mark.parametrize("after_life", ["replace", "cloud"])
+def test_a_spreadsheet_works_out_every_month_with_own_servers(after_life, tmp_path):
+    own = {"finance__owned_servers": 1, "finance__life_years": 2, "finance__after_life": after_life}
+    brief = brief_of("chat-70b-around-the-clock", **own, finance__currency="EUR", finance__support_plan="Business")
+    (tmp_path / "brief.xlsx").write_bytes(brief_xlsx(brief))
+    rows = calculated(tmp_path / "brief.xlsx", tmp_path)[brief.text("owned_sheet.title")]
+    header = next(number for number, row in enumerate(rows) if row[0] == brief.text("owned_page.month"))
+    money = money_of(brief.result, brief.text)
+    for name in ("hardware", "residual", "electricity", "hosting", "maintenance", "staff", "cloud", "total"):
+        column = rows[header].index(brief.text(f"owned_page.{name}", currency=money.currency))
+        for row, month in zip(rows[header + 1 :], brief.result.owned.months):
+            expected = money.amount(getattr(month, f"{name}_usd"))
+            assert float(row[column]) == pytest.approx(expected, rel=1e-12, abs=1e-9), (name, month.month)
+
+
+@pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not installed")
 def test_a_spreadsheet_program_reads_the_csv_of_a_table_as_numbers_with_the_same_totals(tmp_path):
     brief = brief_of("bank-in-china", about__name=HOSTILE[1])
     part = next(part for part in brief.parts if part.name == "months")

@@ -6,11 +6,20 @@ import plotly.graph_objects as go
 
 from gpudash.figures._theme import CATEGORICAL, MAIN, figure, plain, whole
 from gpudash.figures.money import Money, money_of
+from gpudash.figures.table import Table, table
 from gpudash.owned import Owned
 from gpudash.result import Result
 from gpudash.text import Text
 
 OWN = CATEGORICAL[3]
+AMOUNTS = {
+    **{
+        name: f"{name}_usd"
+        for name in ("hardware", "residual", "electricity", "hosting", "maintenance", "staff", "cloud")
+    },
+    "total": "total_usd",
+    "alone": "cloud_only_usd",
+}
 
 
 def cumulative(result: Result, text: Text) -> go.Figure | None:
@@ -90,5 +99,24 @@ def hybrid(result: Result, text: Text) -> list[str]:
             cloud_npv=money(own.cloud_only_npv_usd),
         ),
         text("owned_page.never") if payback is None else text("owned_page.payback", months=text.number(payback)),
-        text("owned_page.energy", kwh=text.number(own.kwh_per_month)),
+        _energy(own, text),
     ]
+
+
+def _energy(own: Owned, text: Text) -> str:
+    kwh = text.number(own.kwh_per_month)
+    if own.kgco2e_per_month is None:
+        return text("owned_page.energy_without_grid", kwh=kwh)
+    return text("owned_page.energy", kwh=kwh, co2e=text.number(own.kgco2e_per_month))
+
+
+def own_months(result: Result, text: Text) -> Table | None:
+    """What is paid month by month with own servers, one column per kind of cost, beside the cloud alone."""
+    own, money = result.owned, money_of(result, text)
+    if own is None or own.because is not None:
+        return None
+    columns = [(text("owned_page.month"), [month.month for month in own.months], "number")]
+    for name, field in AMOUNTS.items():
+        amounts = [float(money.amount(getattr(month, field))) for month in own.months]
+        columns.append((text(f"owned_page.{name}", currency=money.currency), amounts, "number"))
+    return table(text("owned_page.months_title", currency=money.currency), columns, text("owned_page.source"))
