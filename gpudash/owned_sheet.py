@@ -73,7 +73,9 @@ def _hybrid(brief: Brief, own: Owned, alone: Worksheet, rest: Worksheet) -> Work
     sums = [Formula(f"SUM({letter}{first}:{letter}{first + last})") for letter in columns]
     page.add_heading(brief.text("export_files.total"), *sums)
     page.add()
-    page.put(brief.text("bill_sheet.as_shown"), money.amount(own.total_usd))
+    shown = page.put(brief.text("bill_sheet.as_shown"), money.amount(own.total_usd))
+    summed = sums[names_of_money.index("total") + len(names)].words
+    page.put(brief.text("bill_sheet.difference"), Formula(f"{summed}-{shown}"))
     return page
 
 

@@ -5,15 +5,19 @@ The memory cases (P01 to P12) are in golden/memory.yaml; those of price sheets (
 
 import pytest
 
-from gpudash import units
+from gpudash import evaluate, units
 from gpudash.catalogue import load_catalogue
 from gpudash.demand import inference_servers, requests_load
+from gpudash.figures.choices import price_source
+from gpudash.figures.evidence import snapshot
+from gpudash.figures.money import money_of
 from gpudash.finance import stacked_saving_fraction
 from gpudash.layers import layers
 from gpudash.purchase_mix import best_mix
 from gpudash.records import ExchangeRate
 from gpudash.scenario import Scenario
 from gpudash.scores import minmax, ratio
+from gpudash.text import Text
 
 CATALOGUE = load_catalogue()
 
@@ -95,3 +99,13 @@ def test_one_percent_apart_is_not_best_against_worst():
     assert minmax(options, objectives, weights) == pytest.approx([0.5, 0.5])
     with_a_poor_third = ratio([*options, [50, 50]], objectives, weights)
     assert with_a_poor_third[0] > with_a_poor_third[1] > with_a_poor_third[2]
+
+
+@pytest.mark.parametrize("currency", ["EUR", "CNY"])
+def test_the_exchange_rate_beside_an_amount_is_the_one_it_was_made_with(currency):
+    """0.895095 shown as 0.9 is half a percent off whoever recomputes an amount."""
+    result = evaluate(Scenario.read({"finance": {"currency": currency}}), CATALOGUE)
+    money = money_of(result, Text("en"))
+    assert float(money.rate) == result.catalogue.rate(currency).units_per_usd
+    assert money.rate in price_source(result, money, Text("en"))
+    assert any(money.rate in line for line in snapshot(result, Text("en")))

@@ -61,14 +61,14 @@ def price_source(result: Result, money: Money, text: Text) -> str:
     if money.currency == "USD":
         first = text("common.prices_of", snapshot=snapshot)
     elif not money.as_of:
-        rate = text.number(money.units_per_usd)
+        rate = money.rate
         first = text("common.prices_in_own_rate", snapshot=snapshot, currency=money.currency, rate=rate)
     else:
         first = text(
             "common.prices_in",
             snapshot=snapshot,
             currency=money.currency,
-            rate=text.number(money.units_per_usd),
+            rate=money.rate,
             source=money.source,
             as_of=text.date(money.as_of),
         )

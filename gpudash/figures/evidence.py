@@ -83,7 +83,6 @@ def snapshot(result: Result, text: Text) -> list[str]:
     """Which prices were used, how many, and how old they were on the day of the snapshot."""
     offers = result.catalogue.offers
     ages = offers.age_days
-    rate = result.catalogue.exchange_rates[result.scenario.finance.currency]
     lines = [
         text(
             "evidence.snapshot",
@@ -93,7 +92,8 @@ def snapshot(result: Result, text: Text) -> list[str]:
         ),
         text("evidence.ages", median=text.number(int(np.nanmedian(ages))), oldest=text.number(int(np.nanmax(ages)))),
     ]
-    if rate.currency != "USD":
-        values = {"currency": rate.currency, "rate": text.number(rate.units_per_usd)}
-        lines.append(text("evidence.rate", **values, source=rate.source, date=text.date(rate.as_of)))
+    money = money_of(result, text)
+    if money.currency != "USD" and money.as_of:
+        said = {"currency": money.currency, "rate": money.rate, "source": money.source}
+        lines.append(text("evidence.rate", **said, date=text.date(money.as_of)))
     return lines

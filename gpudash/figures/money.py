@@ -7,6 +7,8 @@ from gpudash.result import Result
 from gpudash.scenario import Scenario
 from gpudash.text import Text
 
+_RATE_DIGITS = 6  # as published, so that an amount can be found again with the rate beside it
+
 
 @dataclass(frozen=True)
 class Money:
@@ -24,6 +26,11 @@ class Money:
 
     def __call__(self, usd: float) -> str:
         return self.text.money(self.amount(usd), self.currency)
+
+    @property
+    def rate(self) -> str:
+        """Units of the currency per US dollar."""
+        return self.text.number(self.units_per_usd, _RATE_DIGITS)
 
     def signed(self, usd: float) -> str:
         """US dollars in words of the currency, a plus before what is more."""

@@ -119,4 +119,4 @@ def own_months(result: Result, text: Text) -> Table | None:
     for name, field in AMOUNTS.items():
         amounts = [float(money.amount(getattr(month, field))) for month in own.months]
         columns.append((text(f"owned_page.{name}", currency=money.currency), amounts, "number"))
-    return table(text("owned_page.months_title", currency=money.currency), columns, text("owned_page.source"))
+    return table(text("owned_page.months_title"), columns, text("owned_page.source"))
