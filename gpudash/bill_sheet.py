@@ -318,8 +318,9 @@ class _Maker:
         lasting = credit_months(self.known)
         if month >= (lasting or self.months):
             return 0.0
-        billed = self._all("gross", lasting) if lasting else f"{self._all('gross')}+{self._all('resale')}"
-        usable = f"MIN({self.credit}*{self.usd},{self.credit_share}*({billed}))"
+        whole = f"{self._all('gross')}+{self._all('resale')}"
+        billed = self._all("gross", lasting) if lasting else whole
+        usable = f"MIN({self.credit}*{self.usd},{self.credit_share}*({billed}),{whole})"
         used = f"+{self._all('credit', month)}" if month else ""
         return Formula(f"-MAX(0,MIN({self.credit_share}*{self._at('gross', month)},{usable}{used}))")
 

@@ -153,6 +153,7 @@ def _beside(known: Known, rows: np.ndarray, compute_usd: np.ndarray, creditable_
         creditable = creditable_compute_usd + first_data_usd + monthly * lasting + finance.migration_usd
     creditable = np.where(np.isfinite(gross), creditable, 0.0)  # nothing is billed where nothing can be bought
     credit = np.minimum(finance.credit_usd, finance.credit_share_fraction * creditable)
+    credit = np.minimum(credit, gross)  # of what a credit paid, a part may be sold again
     return {
         "data": data, "data_row": data_row, "support_usd_per_month": support, "credit_usd": credit,
         "tco_usd": gross - credit,

@@ -209,6 +209,18 @@ def test_a_voucher_pays_its_share_of_every_bill_until_it_is_used_up_or_ends(cata
     assert reduced.total_usd == pytest.approx(full.total_usd - sum(credits))
 
 
+def test_credits_never_pay_more_than_the_bill_though_a_term_that_they_paid_is_sold_again(catalogue):
+    """Terms paid up front by a credit that lasts three months, all of the rest sold in month 13: no cost is negative."""
+    finance = {"credit_usd": 1e6, "credit_until_month": 3}
+    terms = {"horizon_months": 13, "upfront_fraction": 1, "resale_fraction": 1}
+    asked = {"traffic": {"peak_requests_per_s": 80, "shape": "flat"}, "purchase": terms, "finance": finance}
+    result = run(catalogue, **asked)
+    assert min(choice.tco_usd for choice in result.alternatives) >= 0
+    for bill in result.tco:
+        assert sum(month.total_usd for month in bill.months) == pytest.approx(bill.total_usd, abs=1e-6)
+        assert bill.total_usd >= 0
+
+
 def test_what_is_left_of_a_term_can_be_sold_in_the_last_month(catalogue):
     asked = {"workload.model": "llama-3.1-70b", "requirements.providers_in": ("AWS",), "purchase.horizon_months": 30}
     kept, sold = (
