@@ -60,7 +60,8 @@ def derivation(result: Result) -> Derivation | None:
     known = assume(result.scenario, result.catalogue)
     months = result.leading_bill.months
     usd = {kind: float(sum(getattr(month, f"{kind}_usd") for month in months)) for kind in COSTS}
-    tokens, share = served_tokens_per_month(known), known.scenario.traffic.target_utilisation_fraction
+    tokens = served_tokens_per_month(known)
+    busy_fraction = known.scenario.traffic.target_utilisation_fraction
     seconds_per_month = HOURS_PER_MONTH * SECONDS_PER_HOUR
     return Derivation(
         usd_by_kind={kind: amount for kind, amount in usd.items() if amount},
@@ -69,7 +70,7 @@ def derivation(result: Result) -> Derivation | None:
         gpu_hours=choice.tco_usd / choice.cost_per_gpu_hour_usd if choice.cost_per_gpu_hour_usd else 0.0,
         seconds=len(months) * seconds_per_month,
         peak_requests_per_s=None if known.is_training else float(known.load.requests_per_s[0].max()),
-        capacity_requests_per_s=None if known.is_training else choice.requests_per_s_per_server * share,
+        capacity_requests_per_s=None if known.is_training else choice.requests_per_s_per_server * busy_fraction,
         mean_requests_per_s=None if tokens is None else tokens / known.output_tokens / seconds_per_month,
         output_tokens_m=None if tokens is None else tokens * len(months) / TOKENS_PER_MILLION,
     )
