@@ -14,11 +14,12 @@ from bench.evaluate import RANDOM_STATE, with_synthetic_offers
 from bench.highs import highs_usd
 from gpudash.assumptions import Known, assume
 from gpudash.catalogue import Catalogue, load_catalogue
+from gpudash.demand_layers import kept_layers
 from gpudash.evaluate import Fitted, fit
 from gpudash.layers import layers
 from gpudash.purchase_mix import best_mix
 from gpudash.scenario import Scenario
-from gpudash.tco import kept_layers, total_costs
+from gpudash.tco import total_costs
 from gpudash.units import HOURS_PER_WEEK, MONTHS_PER_YEAR
 
 OFFERS = (800, 1_600, 3_200, 6_400, 12_800)

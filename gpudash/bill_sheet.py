@@ -15,11 +15,12 @@ from gpudash.brief import Brief
 from gpudash.data_costs import egress_tiers
 from gpudash.figures.money import money_of
 from gpudash.figures.tco import cost_label
+from gpudash.paid_prices import paid_fraction, rework_fraction
 from gpudash.purchase_mix import COMMITMENTS, KINDS, TERM_YEARS, Plan
 from gpudash.result import Bill, Choice
 from gpudash.storage import REQUESTS_PER_PRICED_UNIT
 from gpudash.support import support_fee
-from gpudash.tco import credit_months, paid_fraction, rework_fraction
+from gpudash.tco import credit_months
 from gpudash.units import HOURS_PER_MONTH, HOURS_PER_YEAR, MONTHS_PER_YEAR
 
 LIST_PRICES = {

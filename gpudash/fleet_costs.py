@@ -12,13 +12,15 @@ import numpy as np
 from gpudash.contracts import held_servers
 from gpudash.data_costs import egress_usd_per_month
 from gpudash.demand import Load, inference_servers, provisioned_requests_per_s
+from gpudash.demand_layers import service_layers
 from gpudash.evaluate import Solved
 from gpudash.layers import Layers
+from gpudash.paid_prices import dearest_usd_per_hour
 from gpudash.purchase_mix import KINDS, Plan, best_mix, plan, server_usd
 from gpudash.quotas import are_kept_together
 from gpudash.shared_cap import first_parts, usd_by_cap
 from gpudash.support import support_usd_per_month
-from gpudash.tco import credit_months, dearest_usd_per_hour, mix_rules, service_layers, staff_usd_per_month
+from gpudash.tco import credit_months, mix_rules, staff_usd_per_month
 from gpudash.units import HOURS_PER_MONTH
 
 MOST_BASES = 60  # numbers of base servers tried for one pair; all of them up to here, then evenly spread

@@ -12,11 +12,12 @@ from gpudash.api_prices import ApiPrice, api_prices
 from gpudash.assumptions import Known, assume
 from gpudash.catalogue import Catalogue
 from gpudash.demand import inference_servers
+from gpudash.demand_layers import service_layers
 from gpudash.energy import busy_server_hours
 from gpudash.evaluate import Solved, evaluate, solve
 from gpudash.result import Choice
 from gpudash.scenario import Scenario, bounds
-from gpudash.tco import costs_of_layers, service_layers, staff_usd_per_month
+from gpudash.tco import costs_of_layers, staff_usd_per_month
 from gpudash.units import SECONDS_PER_HOUR, TOKENS_PER_MILLION
 
 _VOLUMES = 49  # traffic levels tried, evenly spread in ratio, before the crossing is narrowed down

@@ -12,13 +12,14 @@ from gpudash.assumptions import Known
 from gpudash.candidates import software_reason
 from gpudash.contracts import held_servers
 from gpudash.demand import Load, inference_servers
+from gpudash.demand_layers import run_layers, service_layers
 from gpudash.energy import busy_server_hours, kgco2e, server_kwh
 from gpudash.finance import npv_usd, payback_months
 from gpudash.layers import Layers
 from gpudash.owned_terms import CARDS_PER_PRICED_SERVER, Terms, terms_of
 from gpudash.result import Assumption, Bill, Choice, Message
 from gpudash.sizing import Shapes, Sized, size
-from gpudash.tco import bill, costs_of_layers, mix_plan, run_layers, service_layers
+from gpudash.tco import bill, costs_of_layers, mix_plan
 from gpudash.units import HOURS_PER_MONTH, MONTHS_PER_YEAR
 
 

@@ -8,12 +8,13 @@ import numpy as np
 
 from gpudash.layer_choice import Terms
 from gpudash.layers import Layers
+from gpudash.paid_prices import checkpoint_minutes, interruption_fraction, paid_fraction
 from gpudash.purchase_mix import COMMITMENTS, TERM_YEARS, Plan, break_even_utilisation
 from gpudash.result import Bill
 from gpudash.savings_plans import plans_usd_per_hour
 from gpudash.spot import break_even_interruption_h, mean_time_between_interruptions_h
 from gpudash.tables import DATA, read_yaml
-from gpudash.tco import Costs, checkpoint_minutes, interruption_fraction, paid_fraction
+from gpudash.tco import Costs
 
 
 @dataclass(frozen=True)

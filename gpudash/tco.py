@@ -5,46 +5,24 @@ shown get a bill.
 """
 
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
 
 import numpy as np
 
 from gpudash.assumptions import Known
 from gpudash.contracts import Taken, held_servers, still_needed
 from gpudash.data_costs import DataCosts, data_costs
-from gpudash.demand import firm_servers, inference_servers, run_hours_per_month
+from gpudash.demand import inference_servers
+from gpudash.demand_layers import demand_groups, needed_hours
 from gpudash.finance import npv_usd, tax_usd
-from gpudash.freshness import young_enough_usd_per_hour
-from gpudash.layers import Layers, layers
-from gpudash.purchase_mix import COMMITMENTS, KINDS, Plan, best_mix, plan
+from gpudash.layers import Layers
+from gpudash.paid_prices import Prices, dearest_usd_per_hour, paid_prices
+from gpudash.purchase_mix import KINDS, Plan, best_mix, plan
 from gpudash.result import Bill, Demand, TcoMonth
 from gpudash.sizing import Shapes, Sized
-from gpudash.spot import mean_time_between_interruptions_h, spot_rework_fraction
 from gpudash.support import support_usd_per_month
 from gpudash.units import HOURS_PER_MONTH, MONTHS_PER_YEAR
 
 _ROUNDING = 1e-9  # a lower bound must not lie above the cost by rounding
-
-
-@dataclass(frozen=True)
-class Prices:
-    """What each candidate pays per server-hour: negotiated discounts taken off once, spot with its rework, ways of
-    buying that are not allowed and prices that are too old blank. One entry per candidate, NaN where not sold."""
-
-    on_demand_usd_per_hour: np.ndarray
-    spot_usd_per_hour: np.ndarray
-    reserved_1y_usd_per_hour: np.ndarray
-    reserved_3y_usd_per_hour: np.ndarray
-    monthly_usd_per_hour: np.ndarray
-    rework_fraction: np.ndarray
-
-    def mix_arguments(self, rows) -> dict:
-        """The prices of these candidates, as arguments of a purchase mix."""
-        return {f"{kind}_usd_per_hour": getattr(self, f"{kind}_usd_per_hour")[rows] for kind in KINDS}
-
-    def of(self, candidate: int) -> dict[str, float]:
-        """The same of one candidate, as numbers."""
-        return {name: float(price[0]) for name, price in self.mix_arguments([candidate]).items()}
 
 
 @dataclass(frozen=True)
@@ -90,7 +68,7 @@ class Costs:
 
 def total_costs(known: Known, shapes: Shapes, sized: Sized, rows: np.ndarray) -> Costs:
     """The cheapest purchase mix of every candidate (`rows` of the offers) and all that comes with it."""
-    groups, group_of, servers, last_servers = _demand_groups(known, sized, shapes.of_offer[rows])
+    groups, group_of, servers, last_servers = demand_groups(known, sized, shapes.of_offer[rows])
     groups, group_of, taken = still_needed(known, rows, groups, group_of)
     return _costs(known, rows, groups, group_of, servers=servers, last_servers=last_servers, taken=taken)
 
@@ -106,7 +84,7 @@ def costs_of_layers(known: Known, offer: int, demand_layers: Layers) -> Costs:
 def _costs(
     known: Known, rows: np.ndarray, groups: tuple[Layers, ...], group_of, *, servers, last_servers, taken
 ) -> Costs:
-    prices = _prices(known, rows)
+    prices = paid_prices(known, rows)
     compute, creditable = np.empty(len(rows)), np.empty(len(rows))
     served = {kind: np.empty(len(rows)) for kind in KINDS}
     for group, demand_layers in enumerate(groups):
@@ -171,11 +149,11 @@ def least_costs(known: Known, shapes: Shapes, sized: Sized, rows: np.ndarray) ->
     A lower bound of `total_costs` without any purchase mix, for those who only want to know who may be first. Ways of
     buying and groups are left empty.
     """
-    prices = _prices(known, rows)
+    prices = paid_prices(known, rows)
     rates = np.vstack([getattr(prices, f"{kind}_usd_per_hour") for kind in KINDS])
     lowest = np.min(np.where(np.isnan(rates), np.inf, rates), axis=0, initial=np.inf)
     shape_of, shape_row = np.unique(shapes.of_offer[rows], return_inverse=True)
-    hours, peak, last = (column[shape_row] for column in _needed(known, sized, shape_of))
+    hours, peak, last = (column[shape_row] for column in needed_hours(known, sized, shape_of))
     hours = np.maximum(hours - held_servers(known, rows).sum(axis=1) * HOURS_PER_MONTH, 0.0)
     compute = np.where(np.isfinite(lowest), hours * (1 - _ROUNDING) * np.nan_to_num(lowest, posinf=0.0), np.inf)
     nobody, nothing = np.zeros(len(rows), dtype=int), {kind: np.zeros(len(rows)) for kind in KINDS}
@@ -183,24 +161,6 @@ def least_costs(known: Known, shapes: Shapes, sized: Sized, rows: np.ndarray) ->
         rows, prices, nobody, (), peak, last, Taken.nothing(len(rows)), compute, nothing,
         **_beside(known, rows, compute, compute),
     )  # fmt: skip
-
-
-def _needed(known: Known, sized: Sized, shape_of: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Server-hours over the horizon, and the servers at the peak of the first and the last month, per shape."""
-    if known.is_training:
-        servers, months = sized.servers_per_run[shape_of], known.scenario.purchase.horizon_months
-        hours = [
-            run_hours_per_month(float(sized.run_hours[shape]), known.scenario.traffic.runs, months).sum()
-            for shape in shape_of
-        ]
-        return servers * np.array(hours, dtype=float), servers, servers
-    servers = inference_servers(
-        known.scenario.traffic, known.load, sized.requests_per_s[shape_of], sized.replicas_per_server[shape_of]
-    )
-    month_row = known.load.month_row
-    hours = servers.mean(axis=2)[:, month_row].sum(axis=1) * HOURS_PER_MONTH
-    peak = servers.max(axis=2)
-    return hours, peak[:, month_row[0]], peak[:, month_row[-1]]
 
 
 def mix_plan(known: Known, costs: Costs, candidate: int) -> Plan:
@@ -269,111 +229,6 @@ def demand_result(known: Known, shapes: Shapes, sized: Sized, costs: Costs, cand
     )
 
 
-def _prices(known: Known, rows: np.ndarray) -> Prices:
-    offers, oldest_days = known.catalogue.offers, known.scenario.requirements.maximum_price_age_days
-    paid, rework = paid_fraction(known, rows), rework_fraction(known, rows)
-    prices = {
-        way: young_enough_usd_per_hour(offers, way, oldest_days)[rows] * paid
-        if way in known.ways
-        else np.full(len(rows), np.nan)
-        for way in KINDS
-    }
-    prices["spot"] = prices["spot"] * (1 + rework)
-    return Prices(rework_fraction=rework, **{f"{way}_usd_per_hour": price for way, price in prices.items()})
-
-
-def paid_fraction(known: Known, rows: np.ndarray) -> np.ndarray:
-    """Share of every compute price that is left after the negotiated discount, taken off once.
-
-    One for a GPU stands instead of the one for all that its provider sells.
-    """
-    offers, left = known.catalogue.offers, np.ones(len(rows))
-    for entry in sorted(known.scenario.purchase.negotiated_discounts, key=lambda entry: entry.gpu is not None):
-        is_meant = offers.provider[rows] == entry.provider
-        if entry.gpu is not None:
-            is_meant = is_meant & (offers.gpu_row[rows] == known.catalogue.hardware.index(entry.gpu))
-        left[is_meant] = 1 - entry.discount_fraction
-    return left
-
-
-def interruption_fraction(known: Known, rows: np.ndarray) -> np.ndarray:
-    """Share of spot servers taken back per month: the user's, else the catalogue's, else the worst known."""
-    offers, purchase = known.catalogue.offers, known.scenario.purchase
-    monthly = offers.interruption_fraction_per_month
-    if purchase.interruption_fraction_per_month is not None:
-        monthly = np.full(len(offers), purchase.interruption_fraction_per_month)
-    return np.where(np.isnan(monthly), np.nanmax(monthly, initial=0.0), monthly)[rows]
-
-
-def checkpoint_minutes(known: Known) -> float:
-    """Time of one checkpoint; serving keeps none."""
-    return 0.0 if known.scenario.workload.kind == "inference" else known.scenario.purchase.checkpoint_minutes
-
-
-def rework_fraction(known: Known, rows: np.ndarray) -> np.ndarray:
-    """Extra hours on spot for what is lost and started again."""
-    mean_time_h = mean_time_between_interruptions_h(interruption_fraction(known, rows))
-    return spot_rework_fraction(mean_time_h, checkpoint_minutes(known), known.scenario.purchase.restart_minutes)
-
-
-def _demand_groups(known: Known, sized: Sized, shape_of: np.ndarray):
-    """Layers of demand, one per distinct need of servers, and which candidate has which.
-
-    Many shapes need the very same servers in the same hours (one, all week), so there are far fewer groups than shapes.
-    """
-    shapes, shape_row = np.unique(shape_of, return_inverse=True)
-    if known.is_training:
-        needs = [(int(sized.servers_per_run[s]), float(sized.run_hours[s])) for s in shapes]
-    else:
-        servers = inference_servers(
-            known.scenario.traffic, known.load, sized.requests_per_s[shapes], sized.replicas_per_server[shapes]
-        )
-        needs = [profile.tobytes() for profile in servers]
-    distinct = {need: row for row, need in enumerate(dict.fromkeys(needs))}
-    group_of_shape = np.array([distinct[need] for need in needs], dtype=int)
-    if known.is_training:
-        groups = tuple(run_layers(known, count, hours) for count, hours in distinct)
-        peak = last = np.array([count for count, _ in distinct], dtype=int)
-    else:
-        first = [needs.index(need) for need in distinct]
-        groups = tuple(service_layers(known, servers[row]) for row in first)
-        peak = np.array([servers[row][known.load.month_row[0]].max() for row in first], dtype=int)
-        last = np.array([servers[row][known.load.month_row[-1]].max() for row in first], dtype=int)
-    group_of = group_of_shape[shape_row]
-    return groups, group_of, peak[group_of] if len(peak) else peak, last[group_of] if len(last) else last
-
-
-def service_layers(known: Known, servers: np.ndarray, month_row: np.ndarray | None = None) -> Layers:
-    """Servers per distinct month (the load's, unless `month_row` says otherwise) and hour of the week as layers."""
-    rows = known.load.month_row if month_row is None else month_row
-    return kept_layers(servers.tobytes(), servers.shape, tuple(rows.tolist()), known.scenario.purchase.spot_fraction)
-
-
-@lru_cache(maxsize=256)
-def kept_layers(profile: bytes, shape: tuple[int, int], month_row: tuple[int, ...], spot_fraction: float) -> Layers:
-    """Layers of a profile in bytes.
-
-    Kept, because questions that differ a little (another price, a bit more traffic) need mostly the same servers.
-    """
-    months = np.frombuffer(profile, dtype=np.int64).reshape(shape)[list(month_row)]
-    return layers(months, firm_servers(months, spot_fraction) if spot_fraction else None)
-
-
-def run_layers(known: Known, servers: int, run_hours: float) -> Layers:
-    """Training: all servers of a run are needed in the same hours of each month."""
-    purchase = known.scenario.purchase
-    hours = run_hours_per_month(run_hours, known.scenario.traffic.runs, purchase.horizon_months)
-    months = np.arange(purchase.horizon_months)
-    return Layers(
-        servers=np.array([servers]),
-        hours=hours[:, None],
-        firm_hours=hours[:, None] * (1 - purchase.spot_fraction),
-        repeats=np.ones(len(months), dtype=int),
-        year=months // MONTHS_PER_YEAR,
-        periods_per_year=MONTHS_PER_YEAR,
-    )
-
-
 def _data(known: Known, rows: np.ndarray) -> tuple[tuple[DataCosts, ...], np.ndarray]:
     offers = known.catalogue.offers
     places, place_row = np.unique(offers.place_row[rows], return_inverse=True)
@@ -399,9 +254,3 @@ def _support(known: Known, rows: np.ndarray, spend_usd_per_month: np.ndarray) ->
 def peak_usd_per_hour(costs: Costs) -> np.ndarray:
     """What a candidate costs in its busiest hour of month 1: all servers at the dearest rate it can be asked to pay."""
     return (costs.servers - costs.taken.servers) * dearest_usd_per_hour(costs.prices)
-
-
-def dearest_usd_per_hour(prices: Prices) -> np.ndarray:
-    """What one server may cost in any hour: on demand, and where that is not sold, the dearest commitment."""
-    rates = np.vstack([getattr(prices, f"{kind}_usd_per_hour") for kind in ("on_demand", *COMMITMENTS)])
-    return np.where(np.isnan(rates[0]), np.nanmax(np.nan_to_num(rates, nan=0.0), axis=0), rates[0])
