@@ -25,9 +25,10 @@ bench: $(RUN_READY)
 	$(PYTHON) -m bench.scores
 	$(PYTHON) -m bench.money
 
-# Other packages asked the same questions, each installed into .peers/ once: it needs the network the first time.
+# Other packages asked the same questions, each installed into .peers/ once: it needs the network the first time. All on
+# one thread: several would wait for each other on the processor time that is measured.
 bench-peers: $(TEST_READY)
-	$(PYTHON) -m bench.peers
+	OPENBLAS_NUM_THREADS=1 $(PYTHON) -m bench.peers
 
 bench-ui: $(TEST_READY)
 	.ci/environment chromium

@@ -17,7 +17,7 @@ from gpudash.catalogue import Catalogue, load_catalogue
 from gpudash.demand_layers import kept_layers
 from gpudash.evaluate import Fitted, fit
 from gpudash.layers import layers
-from gpudash.purchase_mix import best_mix
+from gpudash.purchase_mix import Mixes, best_mix
 from gpudash.scenario import Scenario
 from gpudash.tco import total_costs
 from gpudash.units import HOURS_PER_WEEK, MONTHS_PER_YEAR
@@ -29,6 +29,10 @@ PRICES = {
     "spot_usd_per_hour": 4.0,
     "reserved_1y_usd_per_hour": 6.5,
     "reserved_3y_usd_per_hour": 4.8,
+}
+MIXES = {  # periods a year and prices; a demand per month is what every scenario has
+    "a demand per year": (1, PRICES),
+    "a demand per month": (MONTHS_PER_YEAR, PRICES | {"monthly_usd_per_hour": 8.0}),
 }
 
 
@@ -47,19 +51,23 @@ def main() -> None:
         work = work_of(catalogue, count)
         taken = shortest_s(lambda work=work: cost(work), runs=9)
         print(f"{taken * 1000:8.1f} ms  mix and TCO, {count:,} offers x 168 hours x 36 months x 3 terms")
-    against_highs("a demand per year", 1, PRICES)
-    against_highs("a demand per month", MONTHS_PER_YEAR, PRICES | {"monthly_usd_per_hour": 8.0})
+    for label, question in MIXES.items():
+        by_layers, by_highs = mix_both_ways(*question)
+        ours, highs = shortest_s(by_layers, runs=99), shortest_s(by_highs, runs=9)
+        size = f"{YEARS} years x {HOURS_PER_WEEK} hours x {SERVERS} servers"
+        print(
+            f"{ours * 1000:8.2f} ms  one mix, {size}, {label}; HiGHS {highs * 1000:.0f} ms, "
+            f"{highs / ours:.0f} times that"
+        )
 
 
-def against_highs(label: str, periods_per_year: int, prices: dict[str, float]) -> None:
-    """One mix by layers and by HiGHS, both from the plain demand."""
+def mix_both_ways(periods_per_year: int, prices: dict[str, float]) -> tuple[Callable[[], Mixes], Callable[[], float]]:
+    """One mix by layers, and its total by HiGHS, both from the plain demand."""
     demand = growing_demand(YEARS * periods_per_year)
     firm = demand * 7 // 10
-    ours = shortest_s(lambda: best_mix(layers(demand, firm, periods_per_year=periods_per_year), **prices), runs=99)
-    highs = shortest_s(lambda: highs_usd(demand, firm, periods_per_year, prices), runs=9)
-    size = f"{YEARS} years x {HOURS_PER_WEEK} hours x {SERVERS} servers"
-    print(
-        f"{ours * 1000:8.2f} ms  one mix, {size}, {label}; HiGHS {highs * 1000:.0f} ms, {highs / ours:.0f} times that"
+    return (
+        lambda: best_mix(layers(demand, firm, periods_per_year=periods_per_year), **prices),
+        lambda: highs_usd(demand, firm, periods_per_year, prices),
     )
 
 

@@ -57,26 +57,28 @@ def finite(cell: str) -> float:
     return value
 
 
-def check_counts(*cells: str, lowest: int = 1) -> None:
-    """Refuses counts below the lowest with a ValueError; text such as "max" counts as not stated, as blank does."""
-    for cell in cells:
-        try:
-            count = float(cell or lowest)
-        except ValueError:
-            continue
-        if not lowest <= count < math.inf:
-            raise ValueError(cell)
+def count_refusals(cells: Mapping[str, list[str]], lowest: Mapping[str, int]) -> list[Message | None]:
+    """Why the counts of each row cannot be meant: the first below its lowest or without an end; None where they can.
+
+    `lowest` names the columns. Text such as "max" counts as not stated, as blank does.
+    """
+    because: list[Message | None] = [None] * row_count(cells)
+    for name, least in reversed(lowest.items()):
+        counts = numbers_or(cells[name], least)
+        for row in np.flatnonzero(~((counts >= least) & (counts < np.inf))):
+            because[row] = Message.of("batch_rows.unreadable_row", cell=cells[name][row])
+    return because
 
 
 def numbers_or(cells, otherwise) -> np.ndarray:
     """Cells as numbers; blank and text (such as "max") take the other value: one for all, or one per cell."""
-    values = np.array(np.broadcast_to(otherwise, len(cells)), dtype=float)
+    values = np.broadcast_to(otherwise, len(cells)).tolist()
     for index, cell in enumerate(cells):
         try:
             values[index] = float(cell)
         except ValueError:
             continue
-    return values
+    return np.array(values, dtype=float)
 
 
 def where_readable(cells, because) -> list[str]:

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from gpudash.batch_rows import (
-    check_counts,
+    count_refusals,
     finite,
     named_columns,
     numbers_or,
@@ -124,15 +124,14 @@ def read_set_ups(columns: dict[str, list[str]], hardware, *, unstated_context_to
     cells = named_columns(columns, (*_CELLS, *_WORDS, "context_tokens", "batch_size"), _HEADINGS)
     words = [" ".join(row) for row in zip(*(cells[name] for name in _WORDS))]
     kinds = cells["memory_kind"]
-    set_ups, because = [], []
+    because = count_refusals(cells, dict.fromkeys(_COUNTS, 1))
+    set_ups: list[SetUp | None] = [None] * len(because)
     for index, row in enumerate(zip(*(cells[name] for name in _CELLS))):
-        try:
-            check_counts(*(cells[name][index] for name in _COUNTS))
-            set_ups.append(_set_up(hardware, row, words[index], kinds[index]))
-            because.append(None)
-        except (GpudashError, ValueError) as error:
-            set_ups.append(None)
-            because.append(reason_of(error))
+        if because[index] is None:
+            try:
+                set_ups[index] = _set_up(hardware, row, words[index], kinds[index])
+            except (GpudashError, ValueError) as error:
+                because[index] = reason_of(error)
     engines = [set_up.engine if set_up else Engine() for set_up in set_ups]
     contexts = [engine.context_tokens or unstated_context_tokens for engine in engines]
     context = numbers_or(cells["context_tokens"], contexts)

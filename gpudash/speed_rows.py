@@ -9,7 +9,7 @@ import numpy as np
 from gpudash.bands import band_factor
 from gpudash.batch_rows import (
     Predictions,
-    check_counts,
+    count_refusals,
     named_columns,
     numbers_or,
     reason_of,
@@ -37,7 +37,8 @@ _HEADINGS = {
 }
 _GEOMETRY = ("params_b", "active_params_b", "layers", "hidden", "heads", "kv_heads", "head_dim")
 _DESCRIBED = ("model", *_GEOMETRY, "weight_precision", "kv_precision", "gpu", "engine", "as_of")
-_LOAD = ("gpu_count", "batch_size", "context_tokens", "output_tokens")
+# A row's load, with the lowest that can be meant: in some rows only decoding, or only the prompt, was timed.
+_LOAD = {"gpu_count": 1, "batch_size": 1, "context_tokens": 0, "output_tokens": 0}
 PHASES = ("end_to_end", "decode", "prefill", "prefill_latency")
 
 
@@ -157,8 +158,8 @@ def read_set_ups(columns: dict[str, list[str]], hardware) -> SetUps:
     cells = named_columns(columns, (*_DESCRIBED, *_LOAD, "phase", "parallelism"), _HEADINGS)
     distinct, place = _distinct(zip(*(cells[name] for name in _DESCRIBED)))
     described = [_described(dict(zip(_DESCRIBED, row)), hardware) for row in distinct]
-    refusals = map(_load_refusal, *(cells[name] for name in (*_LOAD, "phase")))
-    because = tuple(refusal or described[row].because for refusal, row in zip(refusals, place))
+    refusals = zip(count_refusals(cells, _LOAD), map(_phase_refusal, cells["phase"]), place)
+    because = tuple(count or phase or described[row].because for count, phase, row in refusals)
     loads = {name: where_readable(cells[name], because) for name in _LOAD}
     gpu_count = numbers_or(loads["gpu_count"], 1)
     pipeline = np.array([cell.startswith("PP") for cell in cells["parallelism"]], dtype=bool)
@@ -202,16 +203,10 @@ def _described(row: dict[str, str], hardware) -> _Described:
     return _Described(transformer, gpu, engine)
 
 
-def _load_refusal(gpu_count: str, batch_size: str, context_tokens: str, output_tokens: str, phase: str):
-    """Why a load cannot be meant; None where it can."""
-    try:
-        check_counts(gpu_count, batch_size)
-        check_counts(context_tokens, output_tokens, lowest=0)  # only decode, or only prefill, was timed
-    except ValueError as error:
-        return reason_of(error)
-    if phase and phase not in PHASES:
-        return Message.of("speed.unknown_phase", phase=phase, allowed=", ".join(PHASES))
-    return None
+def _phase_refusal(phase: str) -> Message | None:
+    if not phase or phase in PHASES:
+        return None
+    return Message.of("speed.unknown_phase", phase=phase, allowed=", ".join(PHASES))
 
 
 @lru_cache(maxsize=4096)

@@ -8,7 +8,7 @@ import numpy as np
 from gpudash.bands import band_factor
 from gpudash.batch_rows import (
     Predictions,
-    check_counts,
+    count_refusals,
     named_columns,
     numbers_or,
     reason_of,
@@ -68,17 +68,16 @@ def predict_training_rows(columns: dict[str, list[str]], hardware) -> Prediction
 def read_runs(columns: dict[str, list[str]], hardware) -> Runs:
     """Rows of text cells as columns of numbers; geometry comes from the preset, else from the parameter count."""
     cells = named_columns(columns, _NEEDED, _HEADINGS)
-    models, rows, bits, because = [], [], [], []
+    because = count_refusals(cells, dict.fromkeys(_COUNTS, 1))
+    models, rows, bits = [], [], []
     for index in range(row_count(columns)):
         row = {name: column[index] for name, column in cells.items()}
         try:
-            check_counts(*(row[name] for name in _COUNTS))
             read = _geometry(row["model"], row["params_b"], row["active_params_b"]), row_gpu(hardware, row["gpu"])
             read = (*read, _compute_bits(row["precision"]))
-            because.append(None)
         except (GpudashError, ValueError) as error:
             read = (np.nan,) * 4, 0, 16
-            because.append(reason_of(error))
+            because[index] = because[index] or reason_of(error)
         models.append(read[0])
         rows.append(read[1])
         bits.append(read[2])

@@ -16,8 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.evaluate import RANDOM_STATE, with_synthetic_offers
-from bench.highs import highs_usd
-from bench.money import PRICES, SERVERS, YEARS, growing_demand
+from bench.money import MIXES, SERVERS, YEARS, mix_both_ways
 from bench.peers.ask import least_ms
 from bench.peers.environments import NotAsked, ask
 from bench.peers.inputs import SKYPILOT_CLOUD, write_for_gpuhunt, write_for_skypilot, write_table
@@ -25,15 +24,13 @@ from bench.scores import CRITERIA, OPTIONS, random_table
 from fit.compare import LLM_ANALYSIS_CARDS
 from gpudash import robustness
 from gpudash.catalogue import Catalogue, load_catalogue
-from gpudash.layers import layers
 from gpudash.memory_rows import memory_rows
 from gpudash.memory_setups import read_set_ups
-from gpudash.purchase_mix import best_mix
 from gpudash.scores import METHODS, normalised
 from gpudash.serving_memory import kv_cache_gb, weights_gb
 from gpudash.speed_rows import predict_rows
 from gpudash.tables import DATA, read_columns
-from gpudash.units import BYTES_PER_GB, HOURS_PER_WEEK, MONTHS_PER_YEAR
+from gpudash.units import BYTES_PER_GB, HOURS_PER_WEEK
 
 GPUS = ("A100-80GB SXM", "H100 SXM", "H200 SXM", "L40S", "MI300X")
 SERVER = ("H100 SXM", 8)
@@ -66,9 +63,10 @@ def main() -> None:
     print(f"{date.today()}, {_machine()}; processor time, the least of several runs.\n")
     print("| question | peer | ours, ms | theirs, ms | times | the same answer? |")
     print("| --- | --- | ---: | ---: | ---: | --- |")
-    for lines in (offers_by_gpuhunt, offers_by_skypilot, mix_by_highs, weights_by_packages, rows_by_llm_analysis):
+    weights = (weights_by(peer) for peer in WEIGHT_SETS)
+    for lines in (offers_by_gpuhunt(), offers_by_skypilot(), mix_by_highs(), *weights, rows_by_llm_analysis()):
         try:
-            for line in lines():
+            for line in lines:
                 print(line, flush=True)
         except NotAsked as why:
             print(f"| not asked: {why} | | | | | |")
@@ -134,48 +132,32 @@ def offers_by_skypilot() -> Iterator[Line]:
 
 
 def mix_by_highs() -> Iterator[Line]:
-    for label, periods_per_year, prices in (
-        ("year", 1, PRICES),
-        ("month", MONTHS_PER_YEAR, PRICES | {"monthly_usd_per_hour": 8.0}),
-    ):
-        demand = growing_demand(YEARS * periods_per_year)
-        firm = demand * 7 // 10
-
-        def ours(d=demand, f=firm, per_year=periods_per_year, p=prices):
-            return best_mix(layers(d, f, periods_per_year=per_year), **p)
-
-        def theirs(d=demand, f=firm, per_year=periods_per_year, p=prices):
-            return highs_usd(d, f, per_year, p)
-
+    for label, question in MIXES.items():
+        by_layers, by_highs = mix_both_ways(*question)
         yield Line(
-            f"cheapest mix, {SERVERS} servers, {HOURS_PER_WEEK} hours, {YEARS} years, a demand per {label}",
+            f"cheapest mix, {SERVERS} servers, {HOURS_PER_WEEK} hours, {YEARS} years, {label}",
             f"HiGHS in scipy {version('scipy')}",
-            least_ms(ours),
-            least_ms(theirs),
-            _said(np.isclose(ours().total_usd, theirs(), rtol=EXACT), "the same total"),
+            least_ms(by_layers),
+            least_ms(by_highs),
+            _said(np.isclose(by_layers().total_usd, by_highs(), rtol=EXACT), "the same total"),
         )
 
 
-def weights_by_packages() -> Iterator[Line]:
-    matrix, objectives = random_table()
+def weights_by(peer: str) -> Iterator[Line]:
+    asked, (matrix, objectives) = WEIGHT_SETS[peer], random_table()
     draws = np.random.default_rng(robustness.RANDOM_STATE).exponential(size=(robustness.DRAWS, CRITERIA))
-    for peer, asked in WEIGHT_SETS.items():
-        sets = [normalised(draw) for draw in draws[:asked]]
-        question = {
-            "matrix": matrix.tolist(),
-            "objectives": objectives,
-            "weights": [weights.tolist() for weights in sets],
-        }
-        answer = ask(peer, question)
-        for method in ("ratio", "topsis"):
-            firsts = [int(METHODS[method](matrix, objectives, weights).argmax()) for weights in sets]
-            yield Line(
-                f"who is first by {method}, {robustness.DRAWS:,} weight sets, {OPTIONS} x {CRITERIA}",
-                f"{peer} {answer['version']}, {asked:,} sets x {robustness.DRAWS // asked}",
-                least_ms(lambda m=method: robustness.first_share(matrix, objectives, m)),
-                answer[method]["ms"] * robustness.DRAWS / asked,
-                _said(firsts == answer[method]["first"], f"the same first in all {asked:,}"),
-            )
+    sets = np.array([normalised(draw) for draw in draws[:asked]])
+    question = {"matrix": matrix.tolist(), "objectives": objectives, "weights": sets.tolist()}
+    answer = ask(peer, question)
+    for method in ("ratio", "topsis"):
+        firsts = [int(METHODS[method](matrix, objectives, weights).argmax()) for weights in sets]
+        yield Line(
+            f"who is first by {method}, {robustness.DRAWS:,} weight sets, {OPTIONS} x {CRITERIA}",
+            f"{peer} {answer['version']}, {asked:,} sets x {robustness.DRAWS // asked}",
+            least_ms(lambda m=method: robustness.first_share(matrix, objectives, m)),
+            answer[method]["ms"] * robustness.DRAWS / asked,
+            _said(firsts == answer[method]["first"], f"the same first in all {asked:,}"),
+        )
 
 
 def rows_by_llm_analysis() -> Iterator[Line]:
