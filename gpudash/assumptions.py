@@ -13,7 +13,7 @@ from gpudash.engines import engine_name
 from gpudash.errors import GpudashError
 from gpudash.model import Model, custom_model, load_model, load_precision
 from gpudash.offers import named
-from gpudash.result import Assumption, Choice, Message
+from gpudash.result import INPUTS, Assumption, Choice, Message
 from gpudash.savings_plans import with_savings_plans
 from gpudash.scenario import SOURCED_DEFAULTS, Scenario
 from gpudash.units import MONTHS_PER_YEAR
@@ -166,8 +166,7 @@ def ledger(known: Known) -> tuple[Assumption, ...]:
     scenario, catalogue = known.scenario, known.catalogue
     changed = scenario.changed()
     entries = [
-        Assumption(path, value, "", "entered", scenario.about.author or "scenario", "")
-        for path, value in changed.items()
+        Assumption(path, value, "", "entered", scenario.about.author or INPUTS, "") for path, value in changed.items()
     ]
     for path, fact in SOURCED_DEFAULTS.items():
         if path not in changed:

@@ -8,7 +8,7 @@ from gpudash.assumptions import Known
 from gpudash.energy import rated_server_kw
 from gpudash.errors import GpudashError
 from gpudash.records import Default, HardwarePrice
-from gpudash.result import Assumption, Message
+from gpudash.result import INPUTS, Assumption, Message
 from gpudash.units import MONTHS_PER_YEAR
 
 CARDS_PER_PRICED_SERVER = 8  # staff and host prices are quoted per server of eight cards
@@ -101,7 +101,7 @@ def _country(known: Known) -> str | None:
 
 def _entered(known: Known, name: str) -> Assumption | None:
     value = getattr(known.scenario.finance, name)
-    author = known.scenario.about.author or "scenario"
+    author = known.scenario.about.author or INPUTS
     return None if value is None else Assumption(f"finance.{name}", value, "", "entered", author, "")
 
 

@@ -40,6 +40,9 @@ class Message:
         return cls(code, tuple(values.items()))
 
 
+INPUTS = "scenario"  # the source of what was entered where no author gave a name
+
+
 @dataclass(frozen=True)
 class Assumption:
     """One number behind the answer and where it came from.

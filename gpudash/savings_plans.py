@@ -17,6 +17,7 @@ import numpy as np
 
 from gpudash.catalogue import Catalogue
 from gpudash.purchase_mix import Plan
+from gpudash.result import INPUTS
 from gpudash.scenario import SavingsPlan, Scenario
 
 TERMS = ("reserved_1y", "reserved_3y")
@@ -29,7 +30,7 @@ def with_savings_plans(catalogue: Catalogue, scenario: Scenario) -> Catalogue:
     Rate: on-demand price × (1 - discount). The price is dated as the on-demand price that it is taken off.
     """
     plans = scenario.purchase.savings_plans
-    return _priced(catalogue, plans, scenario.about.author or "scenario") if plans else catalogue
+    return _priced(catalogue, plans, scenario.about.author or INPUTS) if plans else catalogue
 
 
 @lru_cache(maxsize=8)

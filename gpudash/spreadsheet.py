@@ -5,6 +5,7 @@ import io
 import math
 import re
 from typing import Any
+from unicodedata import east_asian_width
 
 from gpudash.bill_sheet import Formula, Worksheet, bill_sheet, column_letter
 from gpudash.brief import Brief, Part
@@ -17,6 +18,9 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 _SHEET_NAME_FORBIDDEN = re.compile(r"[\[\]:*?/\\]")
 _SHEET_NAME_CHARACTERS = 31
 _WIDEST_COLUMN, _NARROWEST_COLUMN, _CALCULATED_COLUMN = 60, 10, 18
+_BROKEN_LINES = 1.15  # a line ends at a word, not where the column does
+_ACROSS = 6  # columns that words under a table may take
+_LINE_POINTS, _TALLEST_ROW_POINTS = 15, 409  # of a line of text; the most that spreadsheet programs allow
 _FORMATS = {"percent": "0.0%", "whole": "#,##0", "number": "#,##0.00", "small": "#,##0.0000"}
 
 
@@ -118,6 +122,7 @@ def _calculated(book, made: Worksheet, brief: Brief) -> None:
         sheet.column_dimensions[column_letter(position)].width = _CALCULATED_COLUMN
     for position, words in enumerate((brief.prices, brief.link), start=len(made.rows) + 2):
         _write(sheet.cell(position, 1), words)
+    _fit_to_paper(sheet)
 
 
 def _sheet_name(title: str) -> str:
@@ -139,9 +144,9 @@ def _sheet(book, part: Part, brief: Brief) -> None:
     last = len(part.table) + 1
     if part.summed:
         _totals(sheet, part.table, last, bold, brief)
-    for row, line in enumerate(_origin(part.table, brief), start=last + 3):
-        for number, words in enumerate(line, start=1):
-            _write(sheet.cell(row, number), words)
+    for row, (label, words) in enumerate(_origin(part.table, brief), start=last + 3):
+        _write(sheet.cell(row, 1), label)
+        _write_across(sheet, row, words, max(len(part.table.columns), _ACROSS))
 
 
 def _totals(sheet, table: Table, last: int, bold, brief: Brief) -> None:
@@ -157,15 +162,19 @@ def _totals(sheet, table: Table, last: int, bold, brief: Brief) -> None:
 
 def _write(cell, value: Any, kind: str = "text") -> None:
     """A typed cell: text is stored as text whatever it begins with, a number with a format that shows its size."""
+    from openpyxl.styles import Alignment
+
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         cell.value, cell.number_format = value, _number_format(value, kind)
+        cell.alignment = Alignment(vertical="top")
         return
     text = _CONTROL.sub(" ", str(value))
     cell.value = text
     cell.data_type = "s"
     cell.quotePrefix = text.startswith(_FORMULA_STARTS)  # also after somebody edits the cell
+    cell.alignment = Alignment(wrap_text=True, vertical="top")
 
 
 def _number_format(value: float, kind: str) -> str:
@@ -177,6 +186,34 @@ def _number_format(value: float, kind: str) -> str:
 
 
 def _fit(sheet, table: Table) -> None:
+    """Columns as wide as their words, longer ones in several lines; on paper as wide as a sheet."""
     for number, column in enumerate(table.columns, start=1):
-        longest = max(len(str(value)) for value in (column.label, *column.values))
+        longest = max(_width(str(value)) for value in (column.label, *column.values))
         sheet.column_dimensions[column_letter(number)].width = min(max(longest, _NARROWEST_COLUMN), _WIDEST_COLUMN)
+    for row, values in enumerate(zip(*(column.values for column in table.columns)), start=2):
+        words = max((value for value in values if isinstance(value, str)), key=_width, default="")
+        sheet.row_dimensions[row].height = _height_points(words, _WIDEST_COLUMN)
+    _fit_to_paper(sheet)
+
+
+def _fit_to_paper(sheet) -> None:
+    sheet.page_setup.orientation, sheet.page_setup.fitToHeight = "landscape", 0
+    sheet.sheet_properties.pageSetUpPr.fitToPage = True
+
+
+def _write_across(sheet, row: int, words: str, last: int) -> None:
+    """Words that may be long, from the second column to the last, in as many lines as they need."""
+    _write(sheet.cell(row, 2), words)
+    sheet.merge_cells(start_row=row, start_column=2, end_row=row, end_column=last)
+    room = sum(sheet.column_dimensions[column_letter(number)].width for number in range(2, last + 1))
+    sheet.row_dimensions[row].height = _height_points(words, room)
+
+
+def _height_points(words: str, width: float) -> float:
+    """Of a row in which these words stand in a column of this width."""
+    return min(_LINE_POINTS * max(math.ceil(_BROKEN_LINES * _width(words) / width), 1), _TALLEST_ROW_POINTS)
+
+
+def _width(text: str) -> int:
+    """Width in letters; a Chinese sign takes two."""
+    return sum(1 + (east_asian_width(sign) in "WF") for sign in text)

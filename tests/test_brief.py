@@ -470,3 +470,14 @@ def test_a_spreadsheet_program_calculates_the_same_totals(tmp_path):
             for cell, total in zip(found[1:], part.totals(brief.text)[1:]):
                 assert float(cell) == pytest.approx(total, rel=1e-9)
     assert [HOSTILE[1]] == [row[1] for row in sheets[brief.about.title] if row[0] == brief.text("brief.about_name")]
+
+
+def test_a_sheet_of_the_workbook_shows_all_of_its_words_and_fits_on_paper():
+    brief = brief_of("bank-in-china", language="zh")
+    book = load_workbook(io.BytesIO(brief_xlsx(brief)))
+    assert all(sheet.sheet_properties.pageSetUpPr.fitToPage and not sheet.page_setup.fitToHeight for sheet in book)
+    decision = book.worksheets[0]
+    column = decision.column_dimensions["B"].width
+    for row, line in enumerate(brief.about.table.columns[1].values, start=2):
+        wide = len(re.findall(r"[\u4e00-\u9fff]", line))  # each takes the room of two letters
+        assert len(line) + wide <= column * decision.row_dimensions[row].height / 15

@@ -349,25 +349,29 @@ class Page:
     def _draw_titled_table(self, shown: Table, key: str) -> None:
         st.markdown("**" + literal(shown.title) + "**")
         _draw_table(shown, key)
-        if shown.source:
-            st.caption(literal(shown.source))
-        downloads.table(shown, self.brief, key)
+        self._take_along(shown, key)
+
+    def _take_along(self, shown: Table, key: str) -> None:
+        """Under a table its source, and the table as a file."""
+        with st.container(horizontal=True, vertical_alignment="center"):
+            if shown.source:
+                st.caption(literal(shown.source))
+            downloads.table(shown, self.brief, key)
 
     def printed(self, function: View) -> None:
         """A short table with every word of it visible, as on paper."""
         shown = self.show(function)
         if shown is not None:
-            self._print(shown)
+            self._print(shown, f"{self.name}.{function.__name__}")
 
-    def _print(self, shown: Table) -> None:
+    def _print(self, shown: Table, key: str) -> None:
         st.markdown("**" + literal(shown.title) + "**")
         cells = {
             literal(column.label): [literal(as_read(value, column.kind, self.text)) for value in column.values]
             for column in shown.columns
         }
         st.table(pd.DataFrame(cells), border="horizontal", hide_index=True, alt=shown.title)
-        if shown.source:
-            st.caption(literal(shown.source))
+        self._take_along(shown, key)
 
     def folded_table(self, function: View) -> None:
         """A long table, made only when it is opened."""
@@ -463,8 +467,7 @@ class Page:
     def _draw_compared(self, shown, key: str) -> None:
         if isinstance(shown, Table):
             with st.container(key=f"{key}.stacked"):
-                self._print(shown)
-            downloads.table(shown, self.brief, key)
+                self._print(shown, key)
         elif isinstance(shown, tuple):
             self._multiples(shown, key)
         else:
@@ -524,8 +527,12 @@ def _draw_points(lines) -> None:
 
 
 def _draw_table(shown: Table, key: str) -> None:
-    frame = pd.DataFrame({column.label: _cells(column) for column in shown.columns})
-    config = {column.label: _column_config(column) for column in shown.columns}
+    """A table to scroll and sort in; a column in which nothing stands is left out."""
+    columns = [
+        column for column in shown.columns if not shown or any(value not in (None, "") for value in column.values)
+    ]
+    frame = pd.DataFrame({column.label: _cells(column) for column in columns})
+    config = {column.label: _column_config(column) for column in columns}
     height = "content" if len(shown) <= TABLE_ROWS_SHOWN else TABLE_ROW_PX * (TABLE_ROWS_SHOWN + 1)
     st.dataframe(frame, hide_index=True, column_config=config, height=height, key=key, placeholder="", alt=shown.title)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpudash.figures import fleets, overview, what_if
 from gpudash.figures.choices import price_source, short_name
-from gpudash.figures.evidence import entry_name, entry_value
+from gpudash.figures.evidence import entry_name, entry_source, entry_value
 from gpudash.figures.money import money_of
 from gpudash.figures.recommendation import OURS
 from gpudash.figures.scores import ranking_of
@@ -241,7 +241,7 @@ def assumptions(result: Result, text: Text) -> Table:
         (text("evidence.column_value"), [entry_value(entry, text) for entry in entries]),
         (text("brief.column_exact"), exact, "number"),
         (text("evidence.column_origin"), [text(f"common.origin.{entry.origin}") for entry in entries]),
-        (text("evidence.column_source"), [entry.source for entry in entries]),
+        (text("evidence.column_source"), [entry_source(entry, text) for entry in entries]),
         (text("evidence.column_date"), [str(entry.as_of or "") for entry in entries]),
     ]
     return table(text("evidence.ledger_title", count=text.number(len(entries))), columns)

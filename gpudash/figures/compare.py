@@ -124,8 +124,6 @@ def _plain_inputs(result: Result) -> dict[str, object]:
 
 
 def _value(path: str, value, text: Text) -> str:
-    if value in (None, "", []):
-        return text("frame.not_set")
     words = entry_value(Assumption(path, value, "", "", "", ""), text)
     return words if len(words) <= VALUE_WIDTH else words[:VALUE_WIDTH] + "…"
 

@@ -5,9 +5,11 @@ import numpy as np
 from gpudash.figures.choices import name_label
 from gpudash.figures.money import money_of
 from gpudash.figures.table import Table, table
-from gpudash.result import Assumption, Result
+from gpudash.result import INPUTS, Assumption, Result
 from gpudash.text import Text
 from gpudash.weak_numbers import weakest_numbers
+
+RATE = "finance.units_per_usd"
 
 
 def ledger(result: Result, text: Text) -> Table:
@@ -18,7 +20,7 @@ def ledger(result: Result, text: Text) -> Table:
         (text("evidence.column_value"), [entry_value(entry, text) for entry in entries]),
         (text("evidence.column_origin"), [text(f"common.origin.{entry.origin}") for entry in entries]),
         (text("evidence.column_date"), [text.date(entry.as_of) if entry.as_of else "" for entry in entries]),
-        (text("evidence.column_source"), [entry.source for entry in entries]),
+        (text("evidence.column_source"), [entry_source(entry, text) for entry in entries]),
     ]
     return table(text("evidence.ledger_title", count=text.number(len(entries))), columns)
 
@@ -32,12 +34,22 @@ def entry_name(entry: Assumption, text: Text) -> str:
 
 
 def entry_value(entry: Assumption, text: Text) -> str:
-    """A number of the ledger with its unit."""
+    """A number of the ledger as it reads beside its name."""
+    if entry.value in (None, "", [], ()):
+        return text("frame.not_set")
     if isinstance(entry.value, (list, tuple)):
         return text.value([_item(entry.name, item, text) for item in entry.value])
     if "_fraction" in entry.name and isinstance(entry.value, (int, float)):
         return text.percent(entry.value)
-    return f"{_item(entry.name, entry.value, text)} {entry.unit}".strip() if entry.value is not None else ""
+    if entry.unit == "USD":
+        return text.money(entry.value)
+    unit = entry.unit if entry.name == RATE else ""  # all other names say their units
+    return f"{_item(entry.name, entry.value, text)} {unit}".strip()
+
+
+def entry_source(entry: Assumption, text: Text) -> str:
+    """Who says so: a source, the author of the scenario, or the inputs themselves."""
+    return text("evidence.from_inputs") if entry.source == INPUTS else entry.source
 
 
 def _item(name: str, value, text: Text) -> str:

@@ -80,7 +80,7 @@ def closeness(found: Progress, result: Result, text: Text) -> go.Figure | None:
         hovertext=[wrapped(text.say(flip.sentence), 60) for flip in near],
         hoverinfo="text",
     )
-    room = 1.25 * max(abs(move) for move in moves)  # for the numbers beside the bars
+    room = 1.5 * max(abs(move) for move in moves)  # for the numbers beside the bars
     chart.update_xaxes(range=[-room if min(moves) < 0 else 0, room if max(moves) > 0 else 0])
     chart.update_yaxes(autorange="reversed")
     return chart
