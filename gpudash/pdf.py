@@ -206,13 +206,16 @@ def _table(part: Part, brief: Brief) -> dict[str, Any]:
 
 
 def qr_svg(brief: Brief) -> str | None:
-    """The link as a QR code; None where the dashboard's address is not known or the link too long to be read."""
+    """The link as a QR code, on white whatever is around it.
+
+    None where the dashboard's address is not known or the link too long to be read.
+    """
     import segno
 
     if not brief.address or not brief.link or len(brief.link) > LONGEST_QR_LINK:
         return None
     stream = io.BytesIO()
     segno.make(brief.link, error="l", micro=False).save(
-        stream, kind="svg", xmldecl=False, svgns=True, border=2, scale=4
+        stream, kind="svg", xmldecl=False, svgns=True, border=2, scale=4, light="white"
     )
     return stream.getvalue().decode("utf-8")

@@ -45,6 +45,7 @@ PRINT_STYLE = Path(__file__).with_name("print.css")
 CHART_CONFIG = {"displaylogo": False, "modeBarButtons": [["toImage"]]}
 LINE_BREAK = "  \n"  # in Markdown
 METRICS_IN_A_ROW = 4
+PROSE_CHARACTERS = 80  # a table with longer cells becomes lines on a phone
 TABLE_ROW_PX, TABLE_ROWS_SHOWN = 35, 14
 
 ComparedView = Callable[[Compared, Text], object]
@@ -370,7 +371,9 @@ class Page:
             literal(column.label): [literal(as_read(value, column.kind, self.text)) for value in column.values]
             for column in shown.columns
         }
-        st.table(pd.DataFrame(cells), border="horizontal", hide_index=True, alt=shown.title)
+        is_prose = any(len(cell) > PROSE_CHARACTERS for column in cells.values() for cell in column)
+        with st.container(key=f"{key}.{'prose' if is_prose else 'short'}"):
+            st.table(pd.DataFrame(cells), border="horizontal", hide_index=True, alt=shown.title)
         self._take_along(shown, key)
 
     def folded_table(self, function: View) -> None:
