@@ -107,7 +107,10 @@ def _firsts(first: Callable[[list], int], question: dict) -> dict:
 
 
 def llm_analysis(question: dict) -> dict:
-    """Memory and times of each row of a table; null where it refuses a row. The set-ups are made before the clock."""
+    """Memory and times of each row of a table, all predicted at once; null where it refuses a row.
+
+    The set-ups are made before the clock starts; only the memory is told, for it can be compared to the byte.
+    """
     import logging
 
     from fit.compare import LLM_ANALYSIS_CARDS, llm_analysis_of, read_loads
@@ -133,7 +136,7 @@ def llm_analysis(question: dict) -> dict:
             found.append(one)
         return found
 
-    wanted = ("weight_memory_per_gpu", "kv_cache_memory_per_gpu", "total_per_token_latency")
+    wanted = ("weight_memory_per_gpu", "kv_cache_memory_per_gpu")
     rows = [one and {name: one[name] for name in wanted} for one in predict()]
     return {"memory_and_speed": {"ms": least_ms(predict), "rows": rows}}
 
