@@ -107,7 +107,7 @@ def _firsts(first: Callable[[list], int], question: dict) -> dict:
 
 
 def llm_analysis(question: dict) -> dict:
-    """Memory and times of each row of a table, all predicted at once; null where it refuses a row.
+    """Memory and times of each row of a table; null where it refuses a row.
 
     The set-ups are made before the clock starts; only the memory is told, for it can be compared to the byte.
     """
