@@ -20,7 +20,7 @@ from gpudash.purchase_mix import KINDS, Plan, best_mix, plan, server_usd
 from gpudash.quotas import are_kept_together
 from gpudash.shared_cap import first_parts, usd_by_cap
 from gpudash.support import support_usd_per_month
-from gpudash.tco import credit_months, mix_rules, staff_usd_per_month
+from gpudash.tco import credit_months, credits_pay_usd, mix_rules, staff_usd_per_month
 from gpudash.units import HOURS_PER_MONTH
 
 MOST_BASES = 60  # numbers of base servers tried for one pair; all of them up to here, then evenly spread
@@ -260,7 +260,7 @@ class FleetCosts:
         if first_usd is not None:
             lasting = credit_months(self.known)
             creditable = first_usd + float(storage[:lasting].sum()) + lasting * monthly + finance.migration_usd
-        return gross - min(finance.credit_usd, finance.credit_share_fraction * creditable)
+        return gross - float(credits_pay_usd(finance, creditable, gross + sum(usd)))
 
     def _support_usd_per_month(self, spend_usd: dict[str, float]) -> float:
         """The chosen support plan at each provider, from what is spent there over the horizon."""

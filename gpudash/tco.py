@@ -130,12 +130,19 @@ def _beside(known: Known, rows: np.ndarray, compute_usd: np.ndarray, creditable_
         first_data_usd = np.array([one.usd(lasting) for one in data])[data_row]
         creditable = creditable_compute_usd + first_data_usd + monthly * lasting + finance.migration_usd
     creditable = np.where(np.isfinite(gross), creditable, 0.0)  # nothing is billed where nothing can be bought
-    credit = np.minimum(finance.credit_usd, finance.credit_share_fraction * creditable)
-    credit = np.minimum(credit, gross)  # of what a credit paid, a part may be sold again
+    credit = credits_pay_usd(finance, creditable, gross)
     return {
         "data": data, "data_row": data_row, "support_usd_per_month": support, "credit_usd": credit,
         "tco_usd": gross - credit,
     }  # fmt: skip
+
+
+def credits_pay_usd(finance, creditable_usd, billed_usd):
+    """What credits pay: their share of what is due while they last, at most their amount and never more than the bill.
+
+    The bill is net of terms that are sold again; credits may have paid for those.
+    """
+    return np.minimum(np.minimum(finance.credit_usd, finance.credit_share_fraction * creditable_usd), billed_usd)
 
 
 def staff_usd_per_month(finance) -> float:

@@ -10,6 +10,7 @@ from gpudash.catalogue import load_catalogue
 from gpudash.errors import GpudashError
 from gpudash.evaluate import evaluate
 from gpudash.lower_precision import lower_precision
+from gpudash.mixed_fleet import mixed_fleet
 from gpudash.result_json import result_json
 from gpudash.scenario import Scenario
 from gpudash.tables import DATA, read_yaml
@@ -210,7 +211,7 @@ def test_a_voucher_pays_its_share_of_every_bill_until_it_is_used_up_or_ends(cata
 
 
 def test_credits_never_pay_more_than_the_bill_though_a_term_that_they_paid_is_sold_again(catalogue):
-    """Terms paid up front by a credit that lasts three months, all of the rest sold in month 13: no cost is negative."""
+    """Terms paid up front by credits of three months, the rest of them sold in month 13: no cost is negative."""
     finance = {"credit_usd": 1e6, "credit_until_month": 3}
     terms = {"horizon_months": 13, "upfront_fraction": 1, "resale_fraction": 1}
     asked = {"traffic": {"peak_requests_per_s": 80, "shape": "flat"}, "purchase": terms, "finance": finance}
@@ -219,6 +220,8 @@ def test_credits_never_pay_more_than_the_bill_though_a_term_that_they_paid_is_so
     for bill in result.tco:
         assert sum(month.total_usd for month in bill.months) == pytest.approx(bill.total_usd, abs=1e-6)
         assert bill.total_usd >= 0
+    pair = mixed_fleet(result.scenario, catalogue)
+    assert pair.total_usd == pytest.approx(pair.single_usd, abs=1e-6) == pytest.approx(0, abs=1e-6)
 
 
 def test_what_is_left_of_a_term_can_be_sold_in_the_last_month(catalogue):
