@@ -21,6 +21,7 @@ from gpudash.tco import costs_of_layers, staff_usd_per_month
 from gpudash.units import SECONDS_PER_HOUR, TOKENS_PER_MILLION
 
 _VOLUMES = 49  # traffic levels tried, evenly spread in ratio, before the crossing is narrowed down
+_NEARBY = 128  # tried again around the crossing found
 _FACTOR = 10_000.0  # from the scenario's traffic divided by this to multiplied by it
 _HALVINGS = 20
 
@@ -121,11 +122,21 @@ class _Volumes:
         if not dearer.any():
             return 0.0
         last = int(np.flatnonzero(dearer)[-1])
-        low, high = self.factors[last], self.factors[last + 1]
+        beyond = self.factors[min(last + 2, len(dearer) - 1)]
+        low, high = self._last_crossing(api_usd_per_month, self.factors[last], beyond)
         for _ in range(_HALVINGS):
             middle = np.sqrt(low * high)
             low, high = (middle, high) if self.usd(middle) > api_usd_per_month * middle else (low, middle)
         return float(high)
+
+    def _last_crossing(self, api_usd_per_month: float, low: float, high: float) -> tuple[float, float]:
+        """Two neighbouring factors around the end of the last dearer stretch found between two others.
+
+        Every server more is a step up, so that own GPUs may be dearer again a little above a first crossing.
+        """
+        factors = np.geomspace(low, high, _NEARBY)
+        last = max(n for n, factor in enumerate(factors[:-1]) if self.usd(factor) > api_usd_per_month * factor)
+        return factors[last], factors[last + 1]
 
 
 def _offer(volumes: _Volumes, price: ApiPrice, requests: float, own_usd: float, utilisation: float) -> ApiOffer:

@@ -139,6 +139,26 @@ def test_above_the_break_even_volume_own_gpus_are_cheaper_and_just_below_they_ar
     assert own_saves(offer.break_even_requests_per_month * 0.9999) <= 0
 
 
+def test_one_percent_above_the_break_even_volume_no_further_server_makes_own_gpus_dearer_again(catalogue):
+    """Against groq the first crossing, at 43.5 requests/s, is followed by dearer volumes at 43.9."""
+    groups = {
+        "workload": {"model": "llama-3.1-70b"},
+        "traffic": {"peak_requests_per_s": 5, "shape": "evening_consumer", "prefix_cache_hit_fraction": 0.3},
+        "finance": {"staff_fte": 0.5},
+    }
+    found = own_or_api(Scenario.read(groups), catalogue)
+    for offer in found.offers:
+        if not offer.break_even_requests_per_month:
+            continue
+        peak = 5 * 1.01 * offer.break_even_requests_per_month / found.requests_per_month
+        only = {"providers_in": [found.choice.provider], "gpus_in": [found.choice.gpu]}
+        traffic = groups["traffic"] | {"peak_requests_per_s": peak}
+        again = own_or_api(Scenario.read(groups | {"traffic": traffic, "requirements": only}), catalogue)
+        assert again.choice.id == found.choice.id
+        same = next(o for o in again.offers if o.price == offer.price)
+        assert same.saving_of_own_usd_per_month >= 0, offer.price.provider
+
+
 def test_a_cheaper_cache_makes_the_hosted_model_cheaper(catalogue):
     def cheapest(hit):
         groups = {"workload": {"model": "deepseek-v4-pro"}, "traffic": {"prefix_cache_hit_fraction": hit}}
