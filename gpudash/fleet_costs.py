@@ -5,7 +5,7 @@ wanted beside them; as the peak they serve first. A cap on commitments is divide
 """
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from gpudash.tco import credit_months, credits_pay_usd, mix_rules, staff_usd_per
 from gpudash.units import HOURS_PER_MONTH
 
 MOST_BASES = 60  # numbers of base servers tried for one pair; all of them up to here, then evenly spread
+MOST_PRICED = 1000  # pairs with a number of base servers; bounds leave more mostly where a credit blunts them
 _ROUNDING = 1e-9
 
 
@@ -64,10 +65,10 @@ class FleetCosts:
         weight = np.repeat(months, covered.shape[1])[ascending]
         self._above = [np.append(x[::-1].cumsum()[::-1], 0.0) for x in (weight, weight * self._loads)]
         self._slot_hours = HOURS_PER_MONTH / covered.shape[1]
+        self._priced = 0
         self._dearest_usd_per_hour = dearest_usd_per_hour(self.costs.prices)
-        self._alone, self._base, self._bases, self._stack_usd = (
-            lru_cache(None)(made) for made in (self._alone_servers, self._lowest, self._base_numbers, self._server_usd)
-        )
+        self._alone, self._base, self._bases = map(cache, (self._alone_servers, self._lowest, self._base_numbers))
+        self._stack_usd, self._share = map(cache, (self._server_usd, self._served_fraction))
 
     def cheapest(self, base: int, peak: int, limit_usd: float) -> Pair | None:
         """The cheapest number of base servers of a pair if it is below the limit; the most promising numbers first."""
@@ -79,6 +80,9 @@ class FleetCosts:
             servers, below, above = int(numbers[at]), float(base_usd[at]), float(least_usd[at])
             if not is_allowed[at] or self._least_usd(base, peak, servers, (below, above)) >= limit_usd:
                 continue
+            if self._priced == MOST_PRICED:
+                break
+            self._priced += 1
             parts = self._base(base, servers), self._rest(base, servers, peak)
             if not self._keep_quotas(*parts):
                 continue
@@ -210,8 +214,13 @@ class FleetCosts:
         return server_usd(whole, commitment_cap_servers=cap, **self._terms(), **self.costs.prices.of(candidate))
 
     def _least_usd(self, base: int, peak: int, servers: int, usd: tuple[float, float]) -> float:
-        """What a pair costs at least if its servers cost at least so much: a credit that ends is used up in full."""
-        first_usd = None if credit_months(self.known) is None else np.inf
+        """What a pair costs at least if its servers cost at least so much.
+
+        A credit that ends early covers no more than one that does not; where terms are sold again, what is due early
+        may be more than all that they cost in the end, and the credit counts in full.
+        """
+        is_more = credit_months(self.known) is not None and self.known.scenario.purchase.resale_fraction > 0
+        first_usd = np.inf if is_more else None
         return sum(usd) + self._beside_usd(base, peak, servers, usd, first_usd)
 
     def _least_peak_usd(self, base: int, numbers: np.ndarray, peak: int) -> np.ndarray:
@@ -272,15 +281,20 @@ class FleetCosts:
 
     def _egress_usd_per_month(self, base: int, peak: int, servers: int) -> tuple[float, float]:
         """Traffic out of the base and of the peak: each sends the share of the answers that it gives."""
-        costs, offers, load = self.costs, self.known.catalogue.offers, self.known.load
+        costs, offers = self.costs, self.known.catalogue.offers
         whole = costs.data_of(base).egress_usd_per_month
         if costs.data_row[base] == costs.data_row[peak] or not self.known.scenario.storage.egress_gb_per_month:
             return whole, 0.0
-        asked = load.requests_per_s[load.month_row]
-        taken = np.minimum(asked, self._standing(base, servers)[:, None] * self._capacity(base))
-        share = float(taken.sum() / asked.sum())
+        share = self._share(base, servers)
         places = [(str(offers.provider[row]), str(offers.country[row])) for row in costs.rows[[base, peak]]]
         return tuple(egress_usd_per_month(self.known, *place, part) for place, part in zip(places, (share, 1 - share)))
+
+    def _served_fraction(self, base: int, servers: int) -> float:
+        """The share of all requests that so many base servers answer."""
+        load = self.known.load
+        asked = load.requests_per_s[load.month_row]
+        taken = np.minimum(asked, self._standing(base, servers)[:, None] * self._capacity(base))
+        return float(taken.sum() / asked.sum())
 
     def _rules(self, cap_servers: int | None) -> dict:
         return mix_rules(self.known) | {"commitment_cap_servers": cap_servers}

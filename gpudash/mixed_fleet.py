@@ -3,8 +3,8 @@
 The base is n servers of the first type, which take the lowest part of every hour's load; servers of the second type
 take the rest. All n are tried for every pair of the best candidates, except where a bound already shows that the pair
 cannot be cheaper: what is left at the second type's lowest rate and without rounding to whole servers. So the answer is
-the cheapest of this form among these candidates; it need not be the cheapest of all forms (two types that swap roles by
-the hour, or more than two).
+the cheapest of this form among these candidates (of the thousand most promising, where bounds leave more); it need not
+be the cheapest of all forms (two types that swap roles by the hour, or more than two).
 
 Servers bought already join in: as the base they all serve, as the peak they serve first. Two offers that could use the
 same contract are not paired, because it would have to be divided.
@@ -27,6 +27,7 @@ from gpudash.scenario import Scenario
 
 BEST = 12  # candidates that are paired, one per provider, country and server shape
 BEST_OF_PROVIDER = 6  # and of the cheapest one's provider, so that a fleet in one place is looked for too
+_CENT_USD = 0.01  # what saves less is no cheaper: it is rounding
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def mixed_fleet(scenario: Scenario, catalogue: Catalogue, one_provider: bool = F
     allowed_usd = np.where(solved.allowed, solved.costs.tco_usd, np.inf)
     single = int(allowed_usd.argmin()) if solved.allowed.any() else None
     best, tried = None, 0
-    limit_usd = float(allowed_usd[single]) if single is not None else _most_usd(solved)
+    limit_usd = float(allowed_usd[single]) - _CENT_USD if single is not None else _most_usd(solved)
     for base, peak in _pairs(fleet, _pool(fleet), one_provider):
         tried += 1
         found = fleet.cheapest(base, peak, limit_usd)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from gpudash import fleet_costs
 from gpudash.assumptions import assume
 from gpudash.catalogue import load_catalogue
 from gpudash.contracts import held_servers, servers_of
@@ -100,6 +101,7 @@ def test_base_and_peak_together_serve_every_hour(fleet, catalogue):
 def test_what_the_bounds_skip_could_not_have_been_cheaper(catalogue, monkeypatch, changes):
     asked = scenario(traffic__peak_requests_per_s=60, **changes)
     quick = mixed_fleet(asked, catalogue)
+    monkeypatch.setattr(fleet_costs, "MOST_PRICED", 1_000_000)
     monkeypatch.setattr(FleetCosts, "_least_peak_usd", lambda _, base, numbers, peak: np.full(len(numbers), -1e12))
     slow = mixed_fleet(asked, catalogue)
     assert quick.total_usd == pytest.approx(slow.total_usd, rel=1e-9)
@@ -118,6 +120,12 @@ def test_where_one_type_is_best_nothing_is_gained(catalogue):
     assert small.gain_usd == 0
     assert small.base is None
     assert small.total_usd == small.single_usd
+
+
+def test_where_credits_pay_for_everything_nothing_is_gained(catalogue):
+    paid = mixed_fleet(scenario(finance__credit_usd=1e9, storage__egress_gb_per_month=5000), catalogue)
+    assert paid.single_usd == pytest.approx(0, abs=0.01)
+    assert (paid.base, paid.gain_usd) == (None, 0)
 
 
 def test_runs_and_impossible_wishes_have_no_fleet(catalogue):
