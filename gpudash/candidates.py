@@ -5,6 +5,7 @@ The gates work on columns; a reason is made once per group of offers that share 
 
 import numpy as np
 
+from gpudash.assumptions import Known
 from gpudash.ecosystem import PrecisionSupport, compatibility, precision_support, vendor_support
 from gpudash.freshness import outdated_prices
 from gpudash.host_memory import least_host_gb
@@ -67,7 +68,7 @@ class Gates:
         return Rejected(rows, self.reason_of[rows], tuple(self.reasons))
 
 
-def gate_before_sizing(known, shapes: Shapes) -> Gates:
+def gate_before_sizing(known: Known, shapes: Shapes) -> Gates:
     """Residency, provider and requirements: what an offer must be, whatever it can do."""
     offers = known.catalogue.offers
     gates = Gates(len(offers))
@@ -83,7 +84,7 @@ def gate_before_sizing(known, shapes: Shapes) -> Gates:
     return gates
 
 
-def gate_costs(gates: Gates, known, costs, peak_usd_per_hour: np.ndarray) -> None:
+def gate_costs(gates: Gates, known: Known, costs, peak_usd_per_hour: np.ndarray) -> None:
     """Quotas, price, then the hourly ceiling and the hard budget; only candidates that were priced can fall here."""
     budget, rows = known.scenario.budget, costs.rows
     monthly_usd = costs.tco_usd / known.scenario.purchase.horizon_months
@@ -126,7 +127,7 @@ def _three_digits(values: np.ndarray) -> np.ndarray:
     return np.ceil(np.nan_to_num(values, posinf=0.0) / size) * size
 
 
-def gate_sizing(gates: Gates, known, shapes: Shapes, sized: Sized) -> None:
+def gate_sizing(gates: Gates, known: Known, shapes: Shapes, sized: Sized) -> None:
     """Memory of the cards and of the server, then latency or deadline. A main memory nobody states is not refused."""
     gates.refuse_each(~sized.holds[shapes.of_offer], shapes.of_offer, lambda shape: sized.because[shape])
     host_gb = least_host_gb(known, shapes)
@@ -156,7 +157,7 @@ def _outdated_price(gates: Gates, offers) -> None:
 MAINLAND_CHINA = "CN"
 
 
-def _residency(gates: Gates, known, offers) -> None:
+def _residency(gates: Gates, known: Known, offers) -> None:
     if not known.countries:
         if not known.scenario.requirements.mainland_china:
             mainland = np.array([country == MAINLAND_CHINA for _, _, country in offers.places])
@@ -175,7 +176,7 @@ def _residency(gates: Gates, known, offers) -> None:
     gates.refuse_each(outside, offers.place_row, reason)
 
 
-def _provider(gates: Gates, known, offers) -> None:
+def _provider(gates: Gates, known: Known, offers) -> None:
     wishes = known.scenario.requirements
     names = offers.provider_names
     for name in wishes.offers_out:
@@ -195,7 +196,7 @@ def _provider(gates: Gates, known, offers) -> None:
         gates.refuse(offers.doubt == "unavailable", Message.of("candidates.sold_out"))
 
 
-def _provider_facts(gates: Gates, known, offers) -> None:
+def _provider_facts(gates: Gates, known: Known, offers) -> None:
     """What a provider must publish; an unknown fact does not count as fulfilled."""
     wishes, names = known.scenario.requirements, offers.provider_names
     facts = [known.catalogue.providers.get(name) for name in names]
@@ -223,7 +224,7 @@ def _provider_facts(gates: Gates, known, offers) -> None:
     _price_ages(gates, known, offers)
 
 
-def _price_ages(gates: Gates, known, offers) -> None:
+def _price_ages(gates: Gates, known: Known, offers) -> None:
     """An offer falls if every price of an allowed way of buying is too old; a younger one may still be paid."""
     allowed = known.scenario.requirements.maximum_price_age_days
     if allowed is None:
@@ -239,7 +240,7 @@ def _price_ages(gates: Gates, known, offers) -> None:
     )
 
 
-def _hardware_facts(gates: Gates, known, offers, shapes: Shapes) -> None:
+def _hardware_facts(gates: Gates, known: Known, offers, shapes: Shapes) -> None:
     """What a GPU must be, and whether the engine or framework runs on it; checked once per server shape."""
     wishes, hardware = known.scenario.requirements, known.catalogue.hardware
     rows, of_offer = shapes.gpu_row, shapes.of_offer
@@ -273,7 +274,7 @@ def _hardware_facts(gates: Gates, known, offers, shapes: Shapes) -> None:
     _precision(check, known, shapes, gpu)
 
 
-def software_reason(known, shapes: Shapes, shape: int) -> Message | None:
+def software_reason(known: Known, shapes: Shapes, shape: int) -> Message | None:
     """Why the engine, framework or weight format does not run on a server shape; None where it does."""
     found = []
 
@@ -286,7 +287,7 @@ def software_reason(known, shapes: Shapes, shape: int) -> Message | None:
     return found[0] if found else None
 
 
-def _software(check, known, shapes: Shapes, gpu) -> None:
+def _software(check, known: Known, shapes: Shapes, gpu) -> None:
     hardware, rows = known.catalogue.hardware, shapes.gpu_row
     vendors, capability = hardware.vendor[rows], np.nan_to_num(hardware.compute_capability[rows])
     framework = known.scenario.requirements.framework
@@ -314,7 +315,7 @@ def _software(check, known, shapes: Shapes, gpu) -> None:
         )
 
 
-def _versions(check, known, shapes: Shapes) -> None:
+def _versions(check, known: Known, shapes: Shapes) -> None:
     """Whether the asked-for version of the framework, or of CUDA, is built for the card."""
     wishes = known.scenario.requirements
     version, cuda = wishes.framework_version, wishes.cuda_version
@@ -325,7 +326,7 @@ def _versions(check, known, shapes: Shapes) -> None:
     check(True, np.array([not answer.runs for answer in answers]), lambda shape: answers[shape].because)
 
 
-def _precision(check, known, shapes: Shapes, gpu) -> None:
+def _precision(check, known: Known, shapes: Shapes, gpu) -> None:
     """Whether the card runs the weight format; one that nobody lists for a vendor's cards is not known to run there."""
     hardware, rows, name = known.catalogue.hardware, shapes.gpu_row, known.weight_precision
     if known.counts_samples:
@@ -349,7 +350,7 @@ def _precision(check, known, shapes: Shapes, gpu) -> None:
     check(True, lacks, lambda shape: Message.of("candidates.precision", precision=title, gpu=gpu(shape)))
 
 
-def _bf16_training(check, known, shapes: Shapes, gpu) -> None:
+def _bf16_training(check, known: Known, shapes: Shapes, gpu) -> None:
     """Runs in bf16 need bf16 arithmetic: a run, unlike serving, does not fall back to fp16 by itself."""
     least = sourced_values("sizing_parameters")["bf16_training_compute_capability"]
     too_old = known.catalogue.hardware.compute_capability[shapes.gpu_row] < least

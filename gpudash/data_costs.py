@@ -5,6 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from gpudash.assumptions import Known
 from gpudash.catalogue import Catalogue
 from gpudash.errors import GpudashError
 from gpudash.result import Message
@@ -31,7 +32,7 @@ class DataCosts:
         return float(self.storage_usd_per_month[:months].sum() + self.egress_usd_per_month * months)
 
 
-def data_costs(known, provider: str, country: str) -> DataCosts:
+def data_costs(known: Known, provider: str, country: str) -> DataCosts:
     """Storage placed in the provider's own tiers and egress by its own prices, in that country where it lists them."""
     placement, storage_known = _placement(known, provider, country)
     egress, egress_known = _egress(known, provider, country)
@@ -45,7 +46,7 @@ def _noted_countries() -> dict[str, frozenset[str]]:
     return {row["region_note"]: frozenset(row["countries"].split(";")) for row in rows}
 
 
-def _in_country(known, provider: str, country: str, rows):
+def _in_country(known: Known, provider: str, country: str, rows):
     """Rows of a provider that hold in a country: its own and those for everywhere; all of them if there is none."""
     own = [row for row in rows if row.provider == provider]
 
@@ -60,7 +61,7 @@ def _in_country(known, provider: str, country: str, rows):
     return [row for row in own if holds(row.region_note)], own
 
 
-def _placement(known, provider: str, country: str) -> tuple[Placement | None, bool]:
+def _placement(known: Known, provider: str, country: str) -> tuple[Placement | None, bool]:
     """The cheapest placement, and whether the provider's own prices made it."""
     datasets = known.scenario.storage.datasets
     if not datasets:
@@ -90,14 +91,14 @@ def _placement(known, provider: str, country: str) -> tuple[Placement | None, bo
     return max(stand_ins, key=lambda placed: placed.monthly_usd), False
 
 
-def _try(known, wanted, rows) -> Placement | None:
+def _try(known: Known, wanted, rows) -> Placement | None:
     try:
         return place(wanted, [_tier(known, row) for row in rows if not row.commitment_months > 0])
     except GpudashError:
         return None
 
 
-def _tier(known, row) -> Tier:
+def _tier(known: Known, row) -> Tier:
     """A catalogue tier with what its provider does not publish set to the worst known of its kind and class.
 
     Of its kind too: what nobody asks for a disk, retrieval for one, is no fee of a disk.
@@ -136,7 +137,7 @@ def _mean_growth(dataset, horizon_months: int) -> float:
     return float(((1 + dataset.growth_fraction_per_month) ** np.arange(horizon_months)).mean())
 
 
-def _storage_by_month(known, placement: Placement | None) -> np.ndarray:
+def _storage_by_month(known: Known, placement: Placement | None) -> np.ndarray:
     """Cost month by month: a data set stays in its tier, its size and use grow."""
     months = known.scenario.purchase.horizon_months
     total = np.zeros(months)
@@ -147,7 +148,7 @@ def _storage_by_month(known, placement: Placement | None) -> np.ndarray:
     return total
 
 
-def _egress(known, provider: str, country: str) -> tuple[float, bool]:
+def _egress(known: Known, provider: str, country: str) -> tuple[float, bool]:
     """Monthly cost of traffic to the internet by the provider's tiers, and whether it publishes any."""
     if not known.scenario.storage.egress_gb_per_month:
         return 0.0, True
@@ -155,13 +156,13 @@ def _egress(known, provider: str, country: str) -> tuple[float, bool]:
     return egress_usd_per_month(known, provider, country), is_published
 
 
-def egress_usd_per_month(known, provider: str, country: str, share_fraction: float = 1.0) -> float:
+def egress_usd_per_month(known: Known, provider: str, country: str, share_fraction: float = 1.0) -> float:
     """What a share of the scenario's traffic to the internet costs by the provider's price steps."""
     amount_gb = share_fraction * known.scenario.storage.egress_gb_per_month
     return _tiered_usd(egress_tiers(known, provider, country), amount_gb)
 
 
-def egress_tiers(known, provider: str, country: str) -> list:
+def egress_tiers(known: Known, provider: str, country: str) -> list:
     """The provider's price steps of traffic to the internet; where it publishes none, those that cost most."""
     internet = [row for row in known.catalogue.egress if row.item in INTERNET_EGRESS]
     here, anywhere = _in_country(known, provider, country, internet)
@@ -193,13 +194,13 @@ def stand_in_warnings(costs: DataCosts, provider: str) -> tuple[Message, ...]:
 REFERENCE_EGRESS_GB = 1000  # the amount at which providers' traffic prices are compared
 
 
-def reference_egress_usd_per_gb(known, provider: str) -> float:
+def reference_egress_usd_per_gb(known: Known, provider: str) -> float:
     """What the first 1,000 GB a month to the internet cost per GB; NaN where the provider publishes no price."""
     rows = [row for row in known.catalogue.egress if row.provider == provider and row.item in INTERNET_EGRESS]
     return _tiered_usd(_first_list(rows), REFERENCE_EGRESS_GB) / REFERENCE_EGRESS_GB if rows else np.nan
 
 
-def reference_storage_usd_per_gb_month(known, provider: str) -> float:
+def reference_storage_usd_per_gb_month(known: Known, provider: str) -> float:
     """The provider's cheapest hot object storage without a commitment; NaN where it publishes none."""
     prices = [
         row.usd_per_gb_month

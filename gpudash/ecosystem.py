@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from gpudash.assumptions import Known
 from gpudash.errors import GpudashError
 from gpudash.result import Message, Software
 from gpudash.tables import DATA, read_rows
@@ -207,7 +208,7 @@ class EcosystemFit:
     fit: np.ndarray
 
 
-def ecosystem_fit(known, offer_rows) -> EcosystemFit:
+def ecosystem_fit(known: Known, offer_rows) -> EcosystemFit:
     """Share of four frameworks, managed Kubernetes and GPU monitoring that are known to work (unknown counts as no)."""
     catalogue = known.catalogue
     offers, hardware = catalogue.offers, catalogue.hardware

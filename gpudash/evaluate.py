@@ -216,7 +216,7 @@ def _with_reasons(solved: Solved, choose: Chooser, picked: Picked) -> dict[int |
     return choices | {candidate: replace(choices[candidate], reasons=said) for candidate, said in reasons.items()}
 
 
-def _gap(known, winner: Choice | None, cheapest: Choice | None) -> float | None:
+def _gap(known: Known, winner: Choice | None, cheapest: Choice | None) -> float | None:
     """How much a month the budget is short of the cheapest that works."""
     if winner is not None or cheapest is None or known.budget_usd_per_month is None:
         return None

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 
+from gpudash.assumptions import Known
 from gpudash.layer_choice import Terms
 from gpudash.layers import Layers
 from gpudash.paid_prices import checkpoint_minutes, interruption_fraction, paid_fraction
@@ -83,7 +84,7 @@ class PurchaseDetail:
     savings: tuple[Saving, ...]
 
 
-def purchase_detail(known, costs: Costs, candidate: int, mix: Plan, bill: Bill) -> PurchaseDetail:
+def purchase_detail(known: Known, costs: Costs, candidate: int, mix: Plan, bill: Bill) -> PurchaseDetail:
     """The detail of one candidate with its mix and bill."""
     offers, row = known.catalogue.offers, costs.rows[candidate]
     on_demand = offers.on_demand_usd_per_hour[row]
@@ -100,7 +101,7 @@ def purchase_detail(known, costs: Costs, candidate: int, mix: Plan, bill: Bill) 
     )
 
 
-def _savings_plans(known, costs: Costs, candidate: int, mix: Plan) -> tuple[SavingsPlanUse, ...]:
+def _savings_plans(known: Known, costs: Costs, candidate: int, mix: Plan) -> tuple[SavingsPlanUse, ...]:
     """The terms that are bought as the user's savings plans."""
     rates = costs.prices.of(candidate)
     plans = plans_usd_per_hour(known.catalogue.offers, costs.rows[candidate], rates, mix)
@@ -112,7 +113,7 @@ def _savings_plans(known, costs: Costs, candidate: int, mix: Plan) -> tuple[Savi
     )
 
 
-def _spot_terms(known, costs: Costs, candidate: int) -> SpotTerms | None:
+def _spot_terms(known: Known, costs: Costs, candidate: int) -> SpotTerms | None:
     purchase = known.scenario.purchase
     rows = costs.rows[[candidate]]
     paid = float(paid_fraction(known, rows)[0])
@@ -138,7 +139,7 @@ def _published() -> dict:
     return read_yaml(DATA / "published" / "purchase_split.yaml")
 
 
-def _published_split(known, costs: Costs, candidate: int) -> PublishedSplit | None:
+def _published_split(known: Known, costs: Costs, candidate: int) -> PublishedSplit | None:
     """80 % of each year's peak reserved for a year (three if only that is sold), the hours above them on spot."""
     offers, row = known.catalogue.offers, costs.rows[candidate]
     demand = costs.groups[costs.group_of[candidate]]
@@ -187,7 +188,9 @@ def _hours_above(demand: Layers, committed: np.ndarray) -> float:
     return float((servers * demand.hours * demand.repeats[:, None]).sum())
 
 
-def _savings(known, costs: Costs, candidate: int, mix: Plan, bill: Bill) -> tuple[float | None, tuple[Saving, ...]]:
+def _savings(
+    known: Known, costs: Costs, candidate: int, mix: Plan, bill: Bill
+) -> tuple[float | None, tuple[Saving, ...]]:
     """From always on at list price to what is paid; each step acts on what the earlier ones left: none counts twice."""
     list_rate = float(known.catalogue.offers.on_demand_usd_per_hour[costs.rows[candidate]])
     if not np.isfinite(list_rate):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpudash import contracts
+from gpudash.assumptions import Known
 from gpudash.data_costs import stand_in_warnings
 from gpudash.demand import longest_run_hours
 from gpudash.engines import is_measured
@@ -13,7 +14,7 @@ from gpudash.tco import Costs
 from gpudash.units import MS_PER_S
 
 
-def winner_reasons(known, winner: Choice, cheapest: Choice, feasible_count: int) -> tuple[Message, ...]:
+def winner_reasons(known: Known, winner: Choice, cheapest: Choice, feasible_count: int) -> tuple[Message, ...]:
     """Why this one: its place in cost and score, what it meets, how it is bought."""
     said = []
     if feasible_count == 1:
@@ -45,7 +46,7 @@ def winner_reasons(known, winner: Choice, cheapest: Choice, feasible_count: int)
     return tuple(said)
 
 
-def _answer_times(known, winner: Choice) -> list[Message]:
+def _answer_times(known: Known, winner: Choice) -> list[Message]:
     """How fast its users are answered, against the targets that are set."""
     said, busiest = [], winner.at_peak
     if busiest is None:
@@ -75,14 +76,14 @@ def versus(choice: Choice, winner: Choice) -> tuple[Message, ...]:
     return tuple(said)
 
 
-def contract_warnings(known) -> tuple[Message, ...]:
+def contract_warnings(known: Known) -> tuple[Message, ...]:
     """What is paid anyway, and contracts that no offer can use."""
     if not known.scenario.purchase.contracts:
         return ()
     return (Message.of("contracts.sunk", usd=Usd(contracts.sunk_usd(known))), *contracts.warnings(known))
 
 
-def result_warnings(known, costs: Costs, winner, cheapest, candidate) -> tuple[Message, ...]:
+def result_warnings(known: Known, costs: Costs, winner, cheapest, candidate) -> tuple[Message, ...]:
     """What a careful buyer would want to hear about the answer."""
     if winner is not None:
         return _winner_warnings(known, winner, costs, candidate)
@@ -94,7 +95,7 @@ def result_warnings(known, costs: Costs, winner, cheapest, candidate) -> tuple[M
     return (Message.of("warnings.budget_short", cheapest=cheapest.id, gap=gap),)
 
 
-def _winner_warnings(known, winner: Choice, costs: Costs, candidate: int) -> tuple[Message, ...]:
+def _winner_warnings(known: Known, winner: Choice, costs: Costs, candidate: int) -> tuple[Message, ...]:
     offers, rules = known.catalogue.offers, freshness_rules()
     offer, said = costs.rows[candidate], []
     if winner.price_age_days > rules["stale_days"]:
@@ -136,7 +137,7 @@ def _winner_warnings(known, winner: Choice, costs: Costs, candidate: int) -> tup
     return tuple(said)
 
 
-def _slow_warnings(known, winner: Choice) -> list[Message]:
+def _slow_warnings(known: Known, winner: Choice) -> list[Message]:
     """What the busiest hour is like if the cards are as slow as the slow end of the band allows."""
     slow = winner.slow_at_peak
     if slow is None:
@@ -152,7 +153,7 @@ def _slow_warnings(known, winner: Choice) -> list[Message]:
     return said
 
 
-def _run_warnings(known, winner: Choice) -> tuple[Message, ...]:
+def _run_warnings(known: Known, winner: Choice) -> tuple[Message, ...]:
     """A deadline inside the band of the run's length, and the network that a run on several servers needs."""
     if winner.run_hours is None:
         return ()
@@ -167,7 +168,7 @@ def _run_warnings(known, winner: Choice) -> tuple[Message, ...]:
     return tuple(said)
 
 
-def _is_measured(known, offer: int) -> bool:
+def _is_measured(known: Known, offer: int) -> bool:
     hardware = known.catalogue.hardware
     row = known.catalogue.offers.gpu_row[offer]
     return is_measured(known.engine, str(hardware.vendor[row]), str(hardware.architecture[row]), hardware.names[row])
