@@ -556,9 +556,11 @@ def _column_config(column: Column):
 
 
 def _percent_digits(values: tuple) -> int:
-    """One digit where a share below 10 % has one to show, as in sentences."""
-    small = [PERCENT * value for value in values if value is not None and 0 < abs(value) < 0.1]
-    return int(any(round(value, 1) != round(value) for value in small))
+    """As in sentences: one digit where a share below 10 % has one to show, two where 99.95 % stands."""
+    known = [abs(value) for value in values if value is not None]
+    if any(0.99 < value < 1 for value in known):
+        return 2
+    return int(any(round(PERCENT * value, 1) % 1 for value in known if value < 0.1))
 
 
 def _digits(values: tuple) -> int:

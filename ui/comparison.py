@@ -74,6 +74,7 @@ def _take_chosen(desk: state.Desk, providers: list[Scenario], addresses: list[st
 
 
 def _choose_providers(desk: state.Desk, alone: dict[str, Scenario], text: Text) -> None:
+    """The providers that stand beside the inputs alone."""
     held = [name for name, scenario in alone.items() if scenario in desk.compared]
     room = share.MOST_COMPARED - len(desk.compared) + len(held)
     state.fill(PROVIDERS, held, lambda chosen: _take_providers(desk, alone, chosen))
