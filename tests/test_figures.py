@@ -32,11 +32,11 @@ from gpudash.figures import (
 from gpudash.figures._theme import WAY_COLOURS, broken
 from gpudash.figures.money import money_of, text_for
 from gpudash.figures.table import Table, table_of
-from gpudash.purchase_mix import KINDS
+from gpudash.purchase_mix import COMMITMENTS, KINDS
 from gpudash.result import Country, Message, Software
 from gpudash.tables import DATA, read_yaml
 from gpudash.text import LANGUAGES, Text
-from gpudash.units import HOURS_PER_YEAR
+from gpudash.units import HOURS_PER_MONTH, HOURS_PER_YEAR
 
 SHARED = {"choices", "money", "table"}  # what figures are made with
 NAMES = {file.stem for file in Path(figures.__file__).parent.glob("[!_]*.py")} - SHARED
@@ -168,7 +168,8 @@ def test_a_published_split_on_spot_that_is_not_allowed_is_called_so():
 
 def test_the_area_of_the_load_duration_curve_is_the_server_hours_of_the_first_year(chat):
     chart = purchase_mix.screening_curve(chat, Text("en"))
-    area = sum(np.sum(np.array(bar.x) * np.array(bar.width)) for bar in chart.data)
+    used = [bar for bar in chart.data if bar.name != "Paid for, not used"]
+    area = sum(np.sum(np.array(bar.x) * np.array(bar.width)) for bar in used)
     served = sum(np.sum(chat.purchase_mix.served_hours[kind][:12]) for kind in KINDS)
     assert area == pytest.approx(served)
     assert max(max(bar.x) for bar in chart.data) <= HOURS_PER_YEAR + 1e-6
@@ -371,3 +372,16 @@ def test_a_country_reads_as_in_a_sentence_and_software_as_its_makers_write_it():
     assert text.say(said) == "It stands in the United States; data must stay in the EU, Finland."
     assert text.say(Message.of("warnings.speed_not_measured", engine=Software("vllm"), gpu="L4")).count("vLLM") == 1
     assert {engine for engine in engine_names() if text.software(engine) == engine} == {"llama.cpp"}
+
+
+def test_the_hatched_part_of_the_curve_is_what_is_held_in_the_first_year_and_serves_nothing():
+    plans = [{"provider": "Tencent Cloud", "reserved_3y_discount_fraction": 0.6}]
+    purchase = {"savings_plans": plans, "commitment_cap_servers": 9, "horizon_months": 30}
+    places = {"mainland_china": True, "providers_in": ["Tencent Cloud"]}
+    result = result_of({"traffic": {"peak_requests_per_s": 120}, "purchase": purchase, "requirements": places})
+    plan = result.purchase_mix
+    held = HOURS_PER_MONTH * sum(plan.held_servers[kind][:12].sum() for kind in COMMITMENTS)
+    served = sum(plan.served_hours[kind][:12].sum() for kind in COMMITMENTS)
+    *_, hatched = purchase_mix.screening_curve(result, Text("en")).data
+    assert sum(hours * servers for hours, servers in zip(hatched.x, hatched.width)) == pytest.approx(held - served)
+    assert held > served

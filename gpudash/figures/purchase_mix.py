@@ -7,11 +7,12 @@ from gpudash.figures._theme import GREY, MAIN, ROW_HEIGHT, WAY_COLOURS, figure, 
 from gpudash.figures.choices import price_source
 from gpudash.figures.money import money_of
 from gpudash.figures.table import Table, table
-from gpudash.purchase_mix import COMMITMENTS, KINDS, break_even_utilisation
+from gpudash.purchase_mix import COMMITMENTS, KINDS, Plan, break_even_utilisation
 from gpudash.result import Choice, Result
 from gpudash.text import Text
-from gpudash.units import MINUTES_PER_HOUR
+from gpudash.units import HOURS_PER_MONTH, MINUTES_PER_HOUR, MONTHS_PER_YEAR
 
+ROUNDING_HOURS = 1e-6
 RATES = {
     "reserved_3y": "reserved_3y_usd_per_hour",
     "reserved_1y": "reserved_1y_usd_per_hour",
@@ -35,26 +36,35 @@ def screening_curve(result: Result, text: Text) -> go.Figure | None:
         y=text("figures.servers"),
         height=380,
     )
-    for kind in KINDS:
-        if not hours[kind][needed].any():
+    bands = [(text(f"common.way.{kind}"), hours[kind], marker(WAY_COLOURS[kind])) for kind in KINDS]
+    bands.append((text("figures.unused"), unused_hours(plan), marker(GREY, unused=True)))
+    for label, band, look in bands:
+        if not band[needed].any():
             continue
-        label = text(f"common.way.{kind}")
         chart.add_bar(
-            x=hours[kind][needed],
+            x=band[needed],
             y=((starts + ends) / 2)[needed],
             width=(ends - starts)[needed],
             orientation="h",
             name=plain(label),
-            marker=marker(WAY_COLOURS[kind]),
+            marker=look,
             hovertext=[
                 plain(text("figures.curve_hover", server=text.number(int(end)), hours=text.number(hour), way=label))
-                for end, hour in zip(ends[needed], hours[kind][needed])
+                for end, hour in zip(ends[needed], band[needed])
             ],
             hoverinfo="text",
         )
     chart.update_layout(barmode="stack", bargap=0)
     chart.update_yaxes(whole(ends[needed].max() if needed.any() else 0))
     return chart
+
+
+def unused_hours(plan: Plan) -> np.ndarray:
+    """Hours of the first year in which one server of each layer is committed and serves nothing."""
+    committed = sum(plan.held_servers[kind][:MONTHS_PER_YEAR] for kind in COMMITMENTS)
+    held = HOURS_PER_MONTH * (committed >= np.asarray(plan.curve_servers)[:, None]).sum(axis=1)
+    left = held - sum(np.asarray(plan.curve_hours[kind])[0] for kind in COMMITMENTS)
+    return np.where(left > ROUNDING_HOURS, left, 0.0)
 
 
 def _mix_title(plan, most: int, text: Text) -> str:
