@@ -20,7 +20,7 @@ lint: $(TEST_READY)
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 
-bench: $(RUN_READY)
+bench: $(TEST_READY)
 	$(PYTHON) -m bench.evaluate
 	$(PYTHON) -m bench.scores
 	$(PYTHON) -m bench.money
