@@ -1,7 +1,7 @@
 """Total cost: where the money goes, month by month, and from the list price to what is paid."""
 
 import ui
-from gpudash.figures import derivation, overview, own_or_api, owned, tco, training_network
+from gpudash.figures import derivation, overview, own_or_api, owned, owned_count, tco, training_network
 
 page = ui.begin("tco")
 page.title()
@@ -47,6 +47,7 @@ page.figure(owned.cumulative)
 page.sentences(owned.hybrid)
 if page.show(owned.own_months):
     page.folded_table(owned.own_months)
+page.folded("own_count", owned_count.best_count, owned_count.counts)
 page.folded("own_or_api", own_or_api.comparison, own_or_api.hosted)
 page.explain("conventions")
 page.folded_table(tco.monthly_table)

@@ -22,6 +22,7 @@ from gpudash.figures import (
     overview,
     own_or_api,
     owned,
+    owned_count,
     purchase_mix,
     recommendation,
     scores,
@@ -141,6 +142,25 @@ def test_own_servers_are_drawn_beside_the_cloud_alone():
 def test_nothing_is_said_of_own_servers_where_there_are_none(chat):
     assert owned.cumulative(chat, Text("en")) is None
     assert owned.hybrid(chat, Text("en")) == []
+
+
+def test_every_number_of_own_servers_stands_beside_the_cloud_alone_and_the_cheapest_is_named():
+    own = {"owned_gpu": "H100 SXM", "owned_server_usd": 90_000, "owned_staff_fte": 0}
+    work = {"workload": {"model": "llama-3.1-70b"}, "traffic": {"peak_requests_per_s": 20, "shape": "flat"}}
+    scenario = {"finance": own, **work}
+    rows = list(zip(*(column.values for column in owned_count.counts(result_of(scenario), Text("en")).columns)))
+    servers, *_, total, saving = min(rows, key=lambda row: row[-2])
+    assert saving == max(row[-1] for row in rows) > 0
+    said = owned_count.best_count(result_of(scenario), Text("en"))[0]
+    assert said.startswith(f"{servers} own servers") and Text("en").money(total) in said
+    entered = result_of({"finance": {**own, "owned_servers": servers}, **work})
+    assert entered.owned.total_usd == pytest.approx(total)
+
+
+def test_that_no_number_of_own_servers_saves_anything_is_said():
+    dear = result_of({"finance": {"owned_gpu": "H100 SXM", "owned_server_usd": 5_000_000}})
+    assert "No number of own servers" in owned_count.best_count(dear, Text("en"))[0]
+    assert all(saving < 0 for saving in owned_count.counts(dear, Text("en")).columns[-1].values)
 
 
 def test_hosted_models_stand_beside_the_servers_cheapest_first(chat):
