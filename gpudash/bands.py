@@ -2,7 +2,8 @@
 
 import numpy as np
 
-SIGMAS = {0.8: 1.2816, 0.9: 1.6449, 0.95: 1.96}  # exact: quantiles of the normal distribution
+# Standard deviations from the middle to the ends of the band that holds so much: quantiles of the normal distribution.
+SIGMAS = {0.8: 1.2815515655446004, 0.9: 1.6448536269514722, 0.95: 1.959963984540054}
 
 
 def band_factor(sigma_log, level: float = 0.9):

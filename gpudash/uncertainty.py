@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from gpudash.assumptions import Known, assume
+from gpudash.bands import SIGMAS
 from gpudash.catalogue import Catalogue
 from gpudash.evaluate import Fitted, Solved, chosen_scores, fit, limit, price, ranked_offers
 from gpudash.frameworks import FrameworkScores
@@ -23,10 +24,11 @@ from gpudash.scenario import Scenario, bounds
 from gpudash.sizing import Shapes, Sized, size
 from gpudash.tables import DATA, read_yaml
 from gpudash.tco import total_costs
+from gpudash.units import HOURS_PER_DAY, HOURS_PER_MONTH
 
 RANDOM_STATE = 20261130
-P90 = 1.2815515655446004  # standard deviations from the middle to where one of ten lies beyond
-BAND = 1.6448536269514722  # the same for the ends of a band that holds nine of ten
+P90 = SIGMAS[0.8]  # standard deviations from the middle to where one of ten lies beyond
+BAND = SIGMAS[0.9]  # the same for the ends of a band that holds nine of ten
 TOGETHER = 25  # draws between two reports of progress
 OPTIONS_SHOWN = 5
 
@@ -224,7 +226,7 @@ class Field:
         every = every * factors["exchange_rate"]["p90_factor"] ** (foreign[self.currency_row] / P90)
         prices = {}
         for way in KINDS:
-            months = np.nan_to_num(offers.age_days_of(way)) / 30
+            months = np.nan_to_num(offers.age_days_of(way)) * HOURS_PER_DAY / HOURS_PER_MONTH
             prices[way] = offers.usd_per_hour_of(way) * np.exp(drift * np.sqrt(months)) * every
         prices["spot"] *= factors["spot_price"]["p90_factor"] ** (deviations.spot_price[self.pair_row] / P90)
         columns = {f"{way}_usd_per_hour": read_only(price) for way, price in prices.items()}

@@ -106,4 +106,4 @@ def test_bands_of_80_and_95_percent_lie_inside_and_outside_that_of_90():
     (low_80, high_80), (low_90, high_90), (low_95, high_95) = winner.speed_bands.values()
     assert (low_90, high_90) == pytest.approx((winner.speed_low, winner.speed_high))
     assert low_95 < low_90 < low_80 < 1 < high_80 < high_90 < high_95
-    assert np.log(high_95) / np.log(high_80) == pytest.approx(1.96 / 1.2816)
+    assert np.log(high_95) / np.log(high_80) == pytest.approx(1.959964 / 1.281552, rel=1e-6)
