@@ -8,6 +8,7 @@ from gpudash.bill_sheet import Formula, Worksheet, column_letter, worked_out
 from gpudash.brief import Brief
 from gpudash.energy import power_shares
 from gpudash.figures.money import money_of
+from gpudash.figures.owned import AMOUNTS
 from gpudash.owned import Owned, trades
 from gpudash.owned_terms import Terms, terms_of
 from gpudash.units import HOURS_PER_MONTH, MONTHS_PER_YEAR
@@ -35,19 +36,8 @@ def _hybrid(brief: Brief, own: Owned, alone: Worksheet, rest: Worksheet) -> Work
     last = len(own.months) - 1
     bought, brought = trades(terms, last, known.scenario.finance.after_life == "replace")
     names = ("bought", "sold", "servers", "busy", "kwh")
-    names_of_money = (
-        "hardware",
-        "residual",
-        "electricity",
-        "hosting",
-        "maintenance",
-        "staff",
-        "cloud",
-        "total",
-        "alone",
-    )
     labels = [brief.text(f"owned_sheet.{name}") for name in names]
-    labels += [brief.text(f"owned_page.{name}", currency=money.currency) for name in names_of_money]
+    labels += [brief.text(f"owned_page.{name}", currency=money.currency) for name in AMOUNTS]
     first = page.add_heading(brief.text("owned_page.month"), *labels) + 1
     for month in own.months:
         row = first + month.month
@@ -74,7 +64,7 @@ def _hybrid(brief: Brief, own: Owned, alone: Worksheet, rest: Worksheet) -> Work
     page.add_heading(brief.text("export_files.total"), *sums)
     page.add()
     shown = page.put(brief.text("bill_sheet.as_shown"), money.amount(own.total_usd))
-    summed = sums[names_of_money.index("total") + len(names)].words
+    summed = sums[list(AMOUNTS).index("total") + len(names)].words
     page.put(brief.text("bill_sheet.difference"), Formula(f"{summed}-{shown}"))
     return page
 
