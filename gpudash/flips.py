@@ -5,7 +5,7 @@ another one, and narrows down the last step by halving. It asks the same functio
 `evaluate` says about the candidates. A change that is undone again within one step is not seen.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -71,7 +71,7 @@ def find_flips(
     `progress` is called after each number; the search ends early once `should_stop` answers yes.
     """
     found: tuple[Flip, ...] = ()
-    for step in search_flips(scenario, catalogue):
+    for step in filter(None, search_flips(scenario, catalogue)):
         found = step.flips
         if progress is not None:
             progress(step)
@@ -80,24 +80,27 @@ def find_flips(
     return found
 
 
-def search_flips(scenario: Scenario, catalogue: Catalogue) -> Iterator[Progress]:
-    """The search number by number; stop asking and it stops."""
+def search_flips(scenario: Scenario, catalogue: Catalogue) -> Iterator[Progress | None]:
+    """The search number by number, and None after every value tried, where it may be held up or left."""
     answers = Answers(Question(scenario, catalogue))
     flips: list[Flip] = []
     unmoved: list[Lever] = []
     for done, lever in enumerate(answers.levers, start=1):
-        here = [flip for direction in lever.directions if (flip := _flip(answers, lever, direction)) is not None]
+        here = []
+        for direction in lever.directions:
+            flip = yield from _flip(answers, lever, direction)
+            here += [] if flip is None else [flip]
         flips += here
         if not here:
             unmoved.append(lever)
         yield Progress(done, len(answers.levers), tuple(flips), tuple(unmoved))
 
 
-def search_first_flips(scenario: Scenario, catalogue: Catalogue) -> Iterator[Progress]:
+def search_first_flips(scenario: Scenario, catalogue: Catalogue) -> Iterator[Progress | None]:
     """The same search, ended as soon as it has found a few."""
     for step in search_flips(scenario, catalogue):
         yield step
-        if len(step.flips) >= FIRST:
+        if step is not None and len(step.flips) >= FIRST:
             return
 
 
@@ -178,12 +181,13 @@ def _best_by_criterion(solved, scores: FrameworkScores, first: np.ndarray) -> li
     ]
 
 
-def _flip(answers: Answers, lever: Lever, direction: str) -> Flip | None:
+def _flip(answers: Answers, lever: Lever, direction: str) -> Generator[None, None, Flip | None]:
     last = lever.start
     for value in lever.values(direction):
         row = _ask(answers, lever, value)
+        yield
         if row is not _REFUSED and not answers.is_first(row):
-            threshold, becomes = _narrowed(answers, lever, last, value, row)
+            threshold, becomes = yield from _narrowed(answers, lever, last, value, row)
             return Flip(
                 input=lever.input,
                 subject=lever.subject,
@@ -225,7 +229,9 @@ def _ask(answers: Answers, lever: Lever, value: float):
         return _REFUSED
 
 
-def _narrowed(answers: Answers, lever: Lever, same: float, other: float, row: int | None) -> tuple[float, int | None]:
+def _narrowed(
+    answers: Answers, lever: Lever, same: float, other: float, row: int | None
+) -> Generator[None, None, tuple[float, int | None]]:
     """The first value with another answer, and who is recommended there; it lies after `same` and not after `other`."""
     precision = flip_rules()["precision_fraction_of_limits" if lever.again == "limits" else "precision_fraction"]
     while True:
@@ -234,6 +240,7 @@ def _narrowed(answers: Answers, lever: Lever, same: float, other: float, row: in
         if narrow or middle in (same, other):
             return other, row
         found = answers(lever, middle)
+        yield
         if answers.is_first(found):
             same = middle
         else:

@@ -416,8 +416,9 @@ class Page:
                 goes_on = st.toggle(literal(self.text("frame.search")), value=True, key=f"{key}.on")
                 progress = st.progress(0.0)
             while goes_on and not found.is_done:
+                before = found.found
                 found.step(state.desk)  # using the session is where a new run takes over
-                if found.found is not None:
+                if found.found is not before:
                     progress.progress(found.found.fraction)
                     with points.container():
                         _draw_points(views[0](found.found, self.result, self.answer_text))

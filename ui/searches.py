@@ -16,6 +16,7 @@ Begin = Callable[[Scenario, Catalogue], Iterator]
 # One step at a time on the whole server, and none is begun while somebody waits for an answer.
 _TURN = Lock()
 _ANSWERING: set[int] = set()  # the threads that somebody waits for
+_END = object()
 
 
 @contextmanager
@@ -47,8 +48,10 @@ class Search:
             glance()
         try:
             if not self.is_done:
-                step = next(self._steps, None)
-                self.found = step or self.found
-                self.is_done = step is None or step.fraction >= 1
+                step = next(self._steps, _END)
+                if step is _END:
+                    self.is_done = True
+                elif step is not None:  # something new
+                    self.found, self.is_done = step, step.fraction >= 1
         finally:
             _TURN.release()
